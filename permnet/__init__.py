@@ -1,0 +1,3 @@
+"""Sequence-to-sequence models that resolve references."""
+
+__version__ = "0.1.0"
