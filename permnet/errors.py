@@ -12,7 +12,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> PermnetError:
     """The error for a name that is not among those known, with the nearest ones.
 
     >>> print(unknown("benchmark", "PI21", ["PI10", "PI20", "PD10"]))
-    unknown benchmark 'PI21': did you mean PI20, PI10, PD10? (known: PI10, PI20, PD10)
+    unknown benchmark 'PI21': did you mean PI20, PI10? (known: PI10, PI20, PD10)
     """
     names = list(known)
     folded = {n.lower(): n for n in names}

@@ -1,0 +1,65 @@
+"""Parameter-free operators of the paper; each has a slow, obvious twin in `tests/reference.py`.
+
+Axis letters: `B` batch, `L` input length, `T` output length, `V` vocabulary, `P` longest array.
+A mask is True on real positions and False on padding, everywhere in this package.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def masked_softmax(x: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last axis in which padding takes no part; 0 on padding.
+
+    A row of padding only gives zeros, not NaN.
+    """
+    return torch.softmax(x.masked_fill(~mask, -torch.inf), dim=-1).masked_fill(~mask, 0.0)
+
+
+def softmax01(x: Tensor, mask: Tensor) -> Tensor:
+    """What replaces `mlogsoftmax` in the ablation `mlogsoft`: the ordinary softmax."""
+    return _between_positions(masked_softmax(x, mask[:, None]), mask)
+
+
+def mlogsoftmax(x: Tensor, mask: Tensor) -> Tensor:
+    """MLogSoftmax between positions: x (B, L, L), mask (B, L) → (B, L, L) in [0, 1].
+
+    The softmax runs over the last axis. Padding columns leave it *before* the softmax, or they
+    would stand in its denominator; the diagonal is set to 0 *after* it, as the paper says, and so
+    are the rows of padding.
+    """
+    soft = masked_softmax(x, mask[:, None])
+    return _between_positions(torch.log1p((math.e - 1) * soft), mask)  # Eq. 19
+
+
+def _between_positions(m: Tensor, mask: Tensor) -> Tensor:
+    itself = torch.eye(m.shape[-1], dtype=torch.bool, device=m.device)
+    return m.masked_fill(itself | ~mask[:, :, None], 0.0)
+
+
+def antidiagonal_sum(v_arr: Tensor, v_ind: Tensor) -> Tensor:
+    """Sums of M_prob = v_arr ⊙ v_indᵀ along its antidiagonals: (B, L), (B, T, P) → (B, T, L).
+
+    Position q collects v_arr[i] · v_ind[j] over i + j = q: "the element j of an array that begins
+    at i". Antidiagonals past the end of the input are dropped. M_prob is never built: the sums are
+    a product with the Toeplitz matrix whose row j is v_arr moved right by j.
+    """
+    last = v_ind.shape[-1] - 1
+    moved = F.pad(v_arr, (last, 0)).unfold(-1, v_arr.shape[-1], 1).flip(1)  # (B, P, L)
+    return v_ind @ moved  # Eqs 9 and 10, Σ antidiagonal-wise
+
+
+def sum_by_token(weights: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
+    """Adds up the weights of positions that hold the same token: (B, T, L), (B, L) → (B, T, V)."""
+    out = weights.new_zeros(*weights.shape[:-1], vocab_size)
+    return out.scatter_add(-1, ids[:, None].expand_as(weights), weights)
+
+
+def flip_by_length(x: Tensor, lengths: Tensor) -> Tensor:
+    """Reverses the first `lengths[b]` entries along axis 1 of each row; padding stays in place."""
+    at = torch.arange(x.shape[1], device=x.device)[None]
+    source = torch.where(at < lengths[:, None], lengths[:, None] - 1 - at, at)
+    return x.gather(1, source.reshape(*source.shape, *[1] * (x.dim() - 2)).expand_as(x))
