@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from permnet.errors import PermnetError
-from permnet.vocab import PAD, SOS
+from permnet.vocab import PAD
 
 Tree = TypeVar("Tree")
 
@@ -64,14 +64,6 @@ class Seq2Seq(nn.Module, ABC):
         return torch.stack(logits, dim=1)
 
 
-def previous_tokens(targets: Tensor) -> Tensor:
-    """The decoder's inputs for these targets: `<sos>`, then the targets but the last.
-
-    Padding stays padding, so that what follows an answer's end never matters.
-    """
-    return torch.cat([torch.full_like(targets[:, :1], SOS), targets[:, :-1]], dim=1)
-
-
 def without_pad(logits: Tensor) -> Tensor:
     """The logits with `<pad>` impossible: padding is no answer."""
     return logits.index_fill(-1, torch.tensor(PAD, device=logits.device), -torch.inf)
@@ -89,8 +81,9 @@ def take_rows(tree: Tree, rows: Tensor) -> Tree:
     return tree
 
 
-def check_ablation(without: str | None, known: tuple[str, ...], fixed: tuple[str, ...],
-                   input_length: int | None) -> None:
+def check_ablation(
+    without: str | None, known: tuple[str, ...], fixed: tuple[str, ...], input_length: int | None
+) -> None:
     """Refuses an unknown ablation, and one that needs a fixed input length without being told it."""
     if without is not None and without not in known:
         raise PermnetError(f"unknown ablation {without!r} (known: {', '.join(known)})")

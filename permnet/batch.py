@@ -1,0 +1,83 @@
+"""Batches: padded rows of ids on a device, and the order in which training meets them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from permnet.vocab import PAD, SOS, SPECIALS, Vocab
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Inputs (B, L) from `<sos>` to `<eos>` and targets (B, T) up to `<eos>`, padded at the right."""
+
+    inputs: Tensor
+    targets: Tensor
+
+    @property
+    def previous(self) -> Tensor:
+        """The tokens before each target: `<sos>`, then the targets but the last."""
+        first = torch.full_like(self.targets[:, :1], SOS)
+        return torch.cat([first, self.targets[:, :-1]], dim=1)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def rows(self, index: Tensor) -> "Batch":
+        return Batch(self.inputs[index].long(), self.targets[index].long())
+
+
+def pad(rows: list[list[int]], device: torch.device | str = "cpu") -> Tensor:
+    """Rows of different lengths as one tensor, `<pad>` at the right."""
+    width = max(map(len, rows), default=0)
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows], device=device)
+
+
+def resident(
+    inputs: np.ndarray, targets: np.ndarray, vocab: Vocab, device: torch.device | str = "cpu"
+) -> Batch:
+    """A whole split on the device, as the smallest integers that hold its ids.
+
+    The arrays hold ids of the benchmark's own vocabulary, without reserved ids.
+    """
+    kind = torch.uint8 if len(vocab) <= 256 else torch.int16
+    # Copies: frombuffer-backed arrays may be read-only, and torch warns of those.
+    parts = (torch.from_numpy(vocab.shifted(a).astype(np.int32)) for a in (inputs, targets))
+    return Batch(*(p.to(kind).to(device) for p in parts))
+
+
+def epoch(data: Batch, size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """The row numbers of an epoch's batches: a seeded permutation, its ragged end dropped."""
+    order = torch.randperm(len(data), generator=generator, device=generator.device)
+    for start in range(0, len(data) - size + 1, size):
+        yield order[start : start + size]
+
+
+def lend(batch: Batch, vocab: Vocab, share: float, generator: torch.Generator) -> Batch:
+    """The batch with a share of each example's tokens under reserved ids, in input and target.
+
+    So a model learns to use which token stands where, not which token it is; in use the same ids
+    stand for tokens never seen. No more tokens of an example change than there are reserved ids.
+    """
+    if not vocab.reserved or not share:
+        return batch
+    size, device = len(vocab), batch.inputs.device
+
+    def noise() -> Tensor:
+        return torch.rand(len(batch), size, generator=generator, device=device)
+
+    present = torch.zeros(len(batch), size, dtype=torch.bool, device=device)
+    present.scatter_(1, batch.inputs, True)
+    present[:, : vocab.first_token] = False
+    chosen = present & (noise() < share)
+    # A random order of the chosen tokens, first in line: their places are the reserved ids, which
+    # are themselves shuffled, so that every embedding is trained alike.
+    place = (noise() + (~chosen).float()).argsort(1).argsort(1)
+    shuffled = noise()[:, : vocab.reserved].argsort(1) + len(SPECIALS)
+    lent = shuffled.gather(1, place.clamp(max=vocab.reserved - 1))
+    itself = torch.arange(size, device=device).expand_as(lent)
+    table = torch.where(chosen & (place < vocab.reserved), lent, itself)
+    return Batch(table.gather(1, batch.inputs), table.gather(1, batch.targets))
