@@ -24,6 +24,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 NOISE = tuple(f"~{i}" for i in range(10))
 MOST_TOKENS = 32_000  # two names each, data and key, and every id fits in 16 bits
+BLOCK = 1000  # rows drawn at once: they stay in the cache, four times as fast as all together
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,15 @@ class Task:
         For that everything comes from `random_sample`, whose stream is frozen, and from sorts
         whose result does not depend on the algorithm.
         """
+        blocks = [
+            self._block(min(BLOCK, count - done), random) for done in range(0, max(count, 1), BLOCK)
+        ]
+        return Examples(
+            np.concatenate([block.inputs for block in blocks]),
+            np.concatenate([block.targets for block in blocks]),
+        )
+
+    def _block(self, count: int, random: np.random.RandomState) -> Examples:
         length = self.shortest + _below(random, self.longest - self.shortest + 1, (count, 1))
         present = np.arange(self.longest) < length
         first_datum = len(SPECIALS) + (len(NOISE) if self.noise else 0)
@@ -202,9 +212,10 @@ def to_tokens(vocab: Vocab, examples: Examples) -> Iterator[tuple[list[str], lis
 
     `vocab` is the one whose ids the examples hold.
 
-    >>> task = Task("indirect", 1, 3)
-    >>> for example in to_tokens(task.vocab(), task.sample(1, np.random.RandomState(5))):
-    ...     print(*map(" ".join, example), sep="\\n")
+    >>> task = Task("indirect", 3, 3)
+    >>> for asked, answer in to_tokens(task.vocab(), task.sample(1, np.random.RandomState(0))):
+    ...     print(*asked, "→", *answer)
+    <sos> c 1 b 3 a 2 <sep> 2 1 3 <eos> → <sos> a c b <eos>
     """
     names = [vocab.name(i) for i in range(len(vocab))]
     for row, target in zip(examples.inputs.tolist(), examples.targets.tolist(), strict=True):
@@ -212,9 +223,7 @@ def to_tokens(vocab: Vocab, examples: Examples) -> Iterator[tuple[list[str], lis
         yield [names[i] for i in row if i != PAD], [SPECIALS[SOS], *output]
 
 
-def from_tokens(
-    vocab: Vocab, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]
-) -> Examples:
+def from_tokens(vocab: Vocab, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Examples:
     """The inverse of `to_tokens`, as wide as the longest example."""
     inputs, targets = [], []
     for asked, answer in pairs:
@@ -282,12 +291,14 @@ def parse(kind: Kind, tokens: Sequence[str], noise_tokens: Collection[str] = ())
     if len(source) % 2:
         raise PermnetError(f"datum {source[-1]!r} has no key: {len(source)} tokens before <sep>")
     data, keys = source[::2], source[1::2]
-    for i, key in enumerate(keys):
-        if key in keys[:i]:
+    known = set()
+    for key in keys:
+        if key in known:
             raise PermnetError(f"key {key!r} stands twice: every key names one datum")
+        known.add(key)
     for query in queries:
-        if query not in keys:
-            raise PermnetError(f"key {query!r} has no datum: the keys are {' '.join(keys)}")
+        if query not in known:
+            raise PermnetError(f"key {query!r} has no datum: it does not stand before <sep>")
     return Parsed(tuple(data), tuple(keys), tuple(queries))
 
 

@@ -22,4 +22,5 @@ def solve(kind: Kind, tokens: Sequence[str], noise_tokens: Collection[str] = ())
     question = parse(kind, tokens, noise_tokens)
     if kind == "direct":
         return [question.data[int(index)] for index in question.queries]
-    return [question.data[question.keys.index(query)] for query in question.queries]
+    datum_of = dict(zip(question.keys, question.data, strict=True))
+    return [datum_of[query] for query in question.queries]

@@ -1,0 +1,66 @@
+"""`permnet score`: the figures of anyone's predictions on a frozen split."""
+
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional
+
+from permnet.score import score as score_predictions
+from permnet.tasks.benchmarks import SplitName
+
+
+def score(
+    benchmark: Positional[str],
+    predictions: Positional[Path],
+    /,
+    split: SplitName = "test",
+    limit: int | None = None,
+    json: bool = False,
+) -> int:
+    """Score a model's predictions on a benchmark.
+
+    The file holds one row `{"output": [tokens]}` for each example of the split, in order. A leading
+    `<sos>` may be left out; without `<eos>` the model did not stop, which is one wrong token.
+
+    Examples:
+        permnet score PI20 predictions.jsonl
+        permnet score PI20@1 predictions.jsonl --split validation --limit 1000 --json
+
+    Args:
+        benchmark: Its name, such as PI20 or PI20@1.
+        predictions: The JSON Lines file.
+        split: Which split they are for.
+        limit: They are for its first so many examples only.
+        json: Print one JSON object instead of a table.
+    """
+    figures = score_predictions(benchmark, predictions, split, limit)
+    if json:
+        print(dumps(figures))
+    else:
+        Console().print(_table(figures))
+    return 0
+
+
+def _table(figures: dict[str, Any]) -> Table:
+    table = Table(title=f"{figures['benchmark']} {figures['split']}")
+    table.add_column("examples")
+    for heading in ("count", "TA %", "WEA %"):
+        table.add_column(heading, justify="right")
+    rows = {"all": figures, "unseen in training": figures["unseen"]}
+    if len(figures["by_length"]) > 1:
+        rows |= {f"length {n}": row for n, row in figures["by_length"].items()}
+    for name, row in rows.items():
+        table.add_row(name, str(row["count"]), _percent(row["ta"]), _percent(row["wea"]))
+    low, high = figures["wea_interval"]
+    table.caption = (
+        f"WEA, 95 % interval: {_percent(low)} to {_percent(high)}\n"
+        f"data sha256 {figures['data_sha256'][:12]}…"
+    )
+    return table
+
+
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else f"{100 * fraction:.2f}"
