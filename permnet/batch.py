@@ -12,7 +12,7 @@ from permnet.vocab import PAD, SOS, SPECIALS, Vocab
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs (B, L) from `<sos>` to `<eos>` and targets (B, T) up to `<eos>`, padded at the right."""
+    """Inputs (B, L) from `<sos>` to `<eos>`, targets (B, T) up to `<eos>`, padded at the right."""
 
     inputs: Tensor
     targets: Tensor

@@ -72,7 +72,7 @@ def without_pad(logits: Tensor) -> Tensor:
 def take_rows(tree: Tree, rows: Tensor) -> Tree:
     """The rows of every tensor in a memory, state or step, in the given order."""
     if isinstance(tree, Tensor):
-        return tree.index_select(0, rows)
+        return tree.index_select(0, rows)  # type: ignore[return-value]
     if isinstance(tree, tuple):
         return tuple(take_rows(part, rows) for part in tree)  # type: ignore[return-value]
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
@@ -84,7 +84,7 @@ def take_rows(tree: Tree, rows: Tensor) -> Tree:
 def check_ablation(
     without: str | None, known: tuple[str, ...], fixed: tuple[str, ...], input_length: int | None
 ) -> None:
-    """Refuses an unknown ablation, and one that needs a fixed input length without being told it."""
+    """Refuses an unknown ablation, and one that needs a fixed input length but has none."""
     if without is not None and without not in known:
         raise PermnetError(f"unknown ablation {without!r} (known: {', '.join(known)})")
     if without in fixed and input_length is None:

@@ -25,7 +25,7 @@ class GRU(nn.Module):
 
     def forward(self, x: Tensor, h0: Tensor) -> Tensor:
         """States after every token: (B, T, I), (B, H) → (B, T, H)."""
-        weights = [self.w_ih, self.w_hh, self.b_ih, self.b_hh]
+        weights = (self.w_ih, self.w_hh, self.b_ih, self.b_hh)
         return torch.gru(x, h0[None].contiguous(), weights, True, 1, 0.0, False, False, True)[0]
 
     def step(self, x: Tensor, h: Tensor) -> Tensor:
@@ -34,7 +34,7 @@ class GRU(nn.Module):
 
 
 class BiGRU(nn.Module):
-    """Both directions over padded rows: (B, L, I), mask (B, L) → states (B, L, 2H), last (B, 2H)."""
+    """Both directions over padded rows: (B, L, I), mask (B, L) → (B, L, 2H) and last (B, 2H)."""
 
     def __init__(self, input_size: int, hidden: int) -> None:
         super().__init__()
