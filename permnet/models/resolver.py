@@ -154,7 +154,8 @@ class IndirectResolver(nn.Module):
         super().__init__()
         check_ablation(without, self.ABLATIONS, self.FIXED, input_length)
         self.vocab_size, self.without = vocab_size, without
-        self.label = nn.Linear(memory_size, 4)
+        if without != "m_d+m_k+m_p":
+            self.label = nn.Linear(memory_size, 4)
         if without == "m_pl":
             self.select = nn.Linear(state_size, input_length or 0)
         else:
@@ -164,14 +165,14 @@ class IndirectResolver(nn.Module):
     def read(self, states: Tensor, ids: Tensor, mask: Tensor) -> IndirectMemory:
         soft = softmax01 if self.without == "mlogsoft" else mlogsoftmax
         m_e = states.masked_fill(~mask[..., None], 0.0)
-        m_label = torch.softmax(self.label(m_e), dim=-1)  # Eq. 15
-        m_d = m_e * m_label[..., 0:1]  # Eq. 16
-        m_k = m_e * m_label[..., 1:2]  # Eq. 17
-        m_p = m_e * m_label[..., 2:3]  # Eq. 18
-        if self.without == "m_d":
-            m_d = m_e
         if self.without == "m_d+m_k+m_p":
+            m_label = states.new_zeros(*ids.shape, 0)
             m_d = m_k = m_p = m_e
+        else:
+            m_label = torch.softmax(self.label(m_e), dim=-1)  # Eq. 15
+            m_d = m_e if self.without == "m_d" else m_e * m_label[..., 0:1]  # Eq. 16
+            m_k = m_e * m_label[..., 1:2]  # Eq. 17
+            m_p = m_e * m_label[..., 2:3]  # Eq. 18
         m_dk = soft(m_d @ m_k.mT, mask)  # Eq. 20
         m_kp = soft(m_k @ m_p.mT, mask)  # Eq. 21
         m_dp = m_dk @ m_kp  # Eq. 22

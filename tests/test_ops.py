@@ -1,0 +1,89 @@
+"""Every operator equals its slow twin, and keeps what the paper promises of it."""
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from permnet import ops
+from tests import reference
+
+sizes = st.integers(1, 7)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random(seed: int, *shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.double)
+
+
+def lengths_mask(lengths: list[int]) -> torch.Tensor:
+    return torch.arange(max(lengths))[None] < torch.tensor(lengths)[:, None]
+
+
+@given(seeds, sizes, st.booleans())
+def test_mlogsoftmax_is_its_twin(seed, n, log):
+    x = random(seed, 2, n, n) * 3
+    fast = (ops.mlogsoftmax if log else ops.softmax01)(x, torch.ones(2, n, dtype=torch.bool))
+    slow = torch.stack([reference.mlogsoftmax_between(m, log) for m in x])
+    torch.testing.assert_close(fast, slow)
+
+
+@given(seeds, sizes, sizes)
+def test_mlogsoftmax_sees_no_padding(seed, n, padding):
+    x = random(seed, 1, n + padding, n + padding)
+    padded = ops.mlogsoftmax(x, lengths_mask([n, n + padding])[:1])
+    alone = ops.mlogsoftmax(x[:, :n, :n], torch.ones(1, n, dtype=torch.bool))
+    torch.testing.assert_close(padded[:, :n, :n], alone)
+    assert padded[:, n:].abs().max() == 0
+    assert padded[:, :, n:].abs().max() == 0
+
+
+@given(seeds, st.integers(2, 7), st.floats(0.01, 5))
+def test_mlogsoftmax_stays_in_0_1_and_rises_with_its_logit(seed, n, more):
+    x = random(seed, 1, n, n) * 4
+    mask = torch.ones(1, n, dtype=torch.bool)
+    before = ops.mlogsoftmax(x, mask)
+    assert before.min() >= 0
+    assert before.max() <= 1
+    x[0, 0, 1] += more
+    after = ops.mlogsoftmax(x, mask)
+    assert after[0, 0, 1] > before[0, 0, 1]
+
+
+@given(seeds, sizes, sizes, sizes)
+def test_antidiagonal_sum_is_its_twin(seed, n, p, t):
+    v_arr, v_ind = random(seed, 2, n), random(seed + 1, 2, t, p)
+    slow = [
+        torch.stack([reference.antidiagonal_sum(a, v) for v in vs])
+        for a, vs in zip(v_arr, v_ind, strict=True)
+    ]
+    torch.testing.assert_close(ops.antidiagonal_sum(v_arr, v_ind), torch.stack(slow))
+
+
+@given(seeds, sizes, sizes, st.integers(1, 9))
+def test_sum_by_token_is_its_twin(seed, n, t, v):
+    weights = random(seed, 2, t, n)
+    ids = torch.randint(v, (2, n), generator=torch.Generator().manual_seed(seed))
+    slow = [
+        torch.stack([reference.sum_by_token(w, row.tolist(), v) for w in ws])
+        for ws, row in zip(weights, ids, strict=True)
+    ]
+    torch.testing.assert_close(ops.sum_by_token(weights, ids, v), torch.stack(slow))
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=5), st.sampled_from([(), (2,)]))
+def test_flip_by_length_is_its_twin_and_its_own_inverse(lengths, inner):
+    x = torch.arange(len(lengths) * 6).view(len(lengths), 6)
+    flipped = torch.tensor(reference.flip_by_length(x.tolist(), lengths))
+    many = x.view(*x.shape, *[1] * len(inner)).expand(*x.shape, *inner)
+    wanted = flipped.view(*x.shape, *[1] * len(inner)).expand(*x.shape, *inner)
+    fast = ops.flip_by_length(many, torch.tensor(lengths))
+    assert torch.equal(fast, wanted)
+    assert torch.equal(ops.flip_by_length(fast, torch.tensor(lengths)), many)
+
+
+def test_masked_softmax_of_padding_only_is_zero_with_finite_gradient():
+    x = torch.zeros(1, 3, requires_grad=True)
+    y = ops.masked_softmax(x, torch.zeros(1, 3, dtype=torch.bool))
+    y.sum().backward()
+    assert y.tolist() == [[0, 0, 0]]
+    assert x.grad.tolist() == [[0, 0, 0]]
