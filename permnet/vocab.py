@@ -134,5 +134,3 @@ def data_names(n: int) -> list[str]:
             name = chr(ord("a") + letter) + name
         names.append(name)
     return names
-
-
