@@ -4,12 +4,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Annotated, Literal
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from permnet.errors import PermnetError
 from permnet.tasks.benchmarks import Split, SplitName
@@ -20,7 +20,7 @@ Format = Literal["text", "jsonl", "parquet"]
 
 
 def data(
-    benchmark: Positional[str],
+    benchmark: Positional[Annotated[str, arg(metavar="BENCHMARK")]],
     /,
     split: SplitName = "test",
     limit: int | None = None,
@@ -33,7 +33,8 @@ def data(
     As text an example is a line `Input: …`, a line `Output: …` and an empty one; as JSON Lines it
     is `{"input": [tokens], "output": [tokens]}`; as Parquet it has the same two columns.
 
-    Examples:
+    For example:
+
         permnet data PI20 --limit 3
         permnet data PI20 --split train --format jsonl --out train.jsonl
         permnet data PD10@1 --format parquet --out test.parquet
@@ -94,16 +95,17 @@ def _standard_output() -> Iterator[IO[bytes]]:
 @contextmanager
 def _replacing(out: Path, force: bool) -> Iterator[IO[bytes]]:
     """A file that takes its name only when it is complete; trouble is found before any work."""
-    if out.exists() and not out.is_file():
-        raise PermnetError(f"cannot write {out}: it is not a regular file")
-    if out.exists() and not force:
-        raise PermnetError(f"{out} exists: choose another name or add --force")
     partial = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
-        with partial.open("xb") as file:
-            yield file
-        partial.replace(out)
+        if out.exists() and not out.is_file():
+            raise PermnetError(f"cannot write {out}: it is not a regular file")
+        if out.exists() and not force:
+            raise PermnetError(f"{out} exists: choose another name or add --force")
+        with ExitStack() as stack:
+            file = partial.open("xb")
+            stack.callback(partial.unlink, missing_ok=True)
+            with file:
+                yield file
+            partial.replace(out)
     except OSError as error:
         raise PermnetError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        partial.unlink(missing_ok=True)

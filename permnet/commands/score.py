@@ -2,19 +2,19 @@
 
 from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.table import Table
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from permnet.score import score as score_predictions
 from permnet.tasks.benchmarks import SplitName
 
 
 def score(
-    benchmark: Positional[str],
-    predictions: Positional[Path],
+    benchmark: Positional[Annotated[str, arg(metavar="BENCHMARK")]],
+    predictions: Positional[Annotated[Path, arg(metavar="FILE")]],
     /,
     split: SplitName = "test",
     limit: int | None = None,
@@ -25,7 +25,8 @@ def score(
     The file holds one row `{"output": [tokens]}` for each example of the split, in order. A leading
     `<sos>` may be left out; without `<eos>` the model did not stop, which is one wrong token.
 
-    Examples:
+    For example:
+
         permnet score PI20 predictions.jsonl
         permnet score PI20@1 predictions.jsonl --split validation --limit 1000 --json
 

@@ -58,11 +58,13 @@ class Benchmark:
 BENCHMARKS = tuple(
     Benchmark(name, task)
     for name, task in {
+        "PD1-4": Task("direct", 1, 4, tokens=10),
         "PD1-10": Task("direct", 1, 10),
         "PD10": Task("direct", 10, 10),
         "PD20": Task("direct", 20, 20),
         "PD40": Task("direct", 40, 40),
         "PD100": Task("direct", 100, 100),
+        "PI1-4": Task("indirect", 1, 4, tokens=10),
         "PI1-10": Task("indirect", 1, 10),
         "PI10": Task("indirect", 10, 10),
         "PI20": Task("indirect", 20, 20),

@@ -116,8 +116,8 @@ class Task:
             self._block(min(BLOCK, count - done), random) for done in range(0, max(count, 1), BLOCK)
         ]
         return Examples(
-            np.concatenate([block.inputs for block in blocks]),
-            np.concatenate([block.targets for block in blocks]),
+            np.concatenate([block.inputs for block in blocks], dtype="<u2"),
+            np.concatenate([block.targets for block in blocks], dtype="<u2"),
         )
 
     def _block(self, count: int, random: np.random.RandomState) -> Examples:
@@ -131,7 +131,7 @@ class Task:
             source = data
         else:
             keys = self._names(random, present, first_reference)
-            source = np.stack([data, keys], axis=2).reshape(count, -1)
+            source = np.stack([data, keys], axis=2).reshape(count, 2 * self.longest)
 
         if self.kind == "dict":
             asked = _below(random, length, present.shape)
