@@ -1,0 +1,278 @@
+"""Checkpoints: a folder with `model.safetensors` and `config.json`. No pickle is ever read.
+
+`config.json` holds `{"format": 1, "run": …, "task": …, "vocab": …, "provenance": …}`: what was
+trained and how, the task and the vocabulary it was built for, and where the weights come from.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from permnet.build import build
+from permnet.config import Run, from_json, to_json
+from permnet.errors import PermnetError, unknown
+from permnet.models import Seq2Seq
+from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.permutation import Task
+from permnet.vocab import Vocab
+
+FORMAT = 1
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+SHIPPED = Path(__file__).parent / "checkpoints"
+FIELDS = ("format", "run", "task", "vocab", "provenance")
+LARGEST_CONFIG = 16 * 2**20  # bytes; the largest vocabulary takes one of them
+
+
+@dataclass(frozen=True)
+class Description:
+    """What `config.json` says of a model."""
+
+    run: Run
+    task: Task
+    vocab: Vocab
+    provenance: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Checkpoint(Description):
+    """A trained model with its description."""
+
+    model: Seq2Seq
+
+
+def save(
+    folder: str | Path,
+    model: Seq2Seq,
+    run: Run,
+    vocab: Vocab,
+    provenance: dict[str, Any],
+    *,
+    half: bool = False,
+) -> None:
+    """Write a checkpoint, all of it or nothing; one that stands there already is replaced.
+
+    `half` stores the weights in 16 bits: half the size, and no longer the same bit for bit.
+    """
+    with replacing(folder) as partial:
+        write(partial, model, run, vocab, provenance, half=half)
+
+
+def write(
+    folder: Path,
+    model: Seq2Seq,
+    run: Run,
+    vocab: Vocab,
+    provenance: dict[str, Any],
+    *,
+    half: bool = False,
+) -> None:
+    """The two files of a checkpoint, into a folder that exists: see `replacing`."""
+    weights = {}
+    for name, tensor in model.state_dict().items():
+        stored = tensor.detach().half() if half else tensor.detach()
+        if not bool(stored.isfinite().all()):
+            raise PermnetError(
+                f"cannot save a checkpoint: {name} is not finite" + (" in 16 bits" if half else "")
+            )
+        weights[name] = stored.to("cpu", copy=True).contiguous()  # copies: no two share memory
+    config = {
+        "format": FORMAT,
+        "run": to_json(run),
+        "task": to_json(benchmark(run.benchmark).task),
+        "vocab": vocab.to_json(),
+        "provenance": provenance,
+    }
+    save_file(weights, folder / WEIGHTS)
+    (folder / CONFIG).write_text(json.dumps(config, indent=1, allow_nan=False) + "\n")
+
+
+@contextmanager
+def replacing(folder: str | Path) -> Iterator[Path]:
+    """A new folder that takes the place of a checkpoint when the block ends without an error.
+
+    Everything is on disk before the old one moves aside. Killed at any moment, it leaves the old
+    or the new one; in the blink between two renames the old one as `.NAME.old`, where `load` and
+    `describe` look too.
+    """
+    folder = Path(folder)
+    partial, old = folder.with_name(f".{folder.name}.part"), _old(folder)
+    try:
+        if folder.exists() and not (folder.is_dir() and _may_replace(folder)):
+            raise PermnetError(f"{folder} exists and is not a checkpoint: choose another folder")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        try:
+            yield partial
+            for path in (*partial.rglob("*"), partial):
+                _flush(path)
+            if folder.exists():
+                shutil.rmtree(old, ignore_errors=True)
+                folder.rename(old)
+            partial.rename(folder)
+            _flush(folder.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    except (OSError, SafetensorError) as error:
+        raise PermnetError(f"cannot write the checkpoint {folder}: {_reason(error)}") from error
+
+
+def _may_replace(folder: Path) -> bool:
+    names = {path.name for path in folder.iterdir()}
+    return not names or {WEIGHTS, CONFIG} <= names
+
+
+def _old(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.old")
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def shipped() -> list[str]:
+    """The names of the models that come with the package, the smallest first."""
+    weights = sorted(SHIPPED.glob(f"*/{WEIGHTS}"), key=lambda path: (path.stat().st_size, path))
+    return [path.parent.name for path in weights]
+
+
+def find(name_or_folder: str | Path) -> Path:
+    """The folder of a shipped model, whose name may be in lower case, or the path as it is."""
+    path = Path(name_or_folder)
+    names = shipped()
+    if isinstance(name_or_folder, str):
+        for name in names:
+            if name.lower() == name_or_folder.lower():
+                return SHIPPED / name
+    try:
+        if os.path.lexists(path) or _old(path).is_dir():
+            return path
+    except (OSError, ValueError):  # an impossible path, such as one with a NUL byte, or "/"
+        pass
+    raise unknown("model, and no folder,", str(name_or_folder), names)
+
+
+def describe(name_or_folder: str | Path) -> Description:
+    """What a checkpoint is, without reading its weights."""
+    return _description(_folder(name_or_folder))
+
+
+def load(name_or_folder: str | Path) -> Checkpoint:
+    """The checkpoint, its model in float32 on the CPU and ready to answer.
+
+    A string may be the name of a shipped model; a `Path` is always a folder.
+    """
+    folder = _folder(name_or_folder)
+    about = _description(folder)
+    try:
+        model = _load_model(folder / WEIGHTS, about)
+    except (OSError, SafetensorError) as error:
+        raise PermnetError(f"cannot read {folder / WEIGHTS}: {_reason(error)}") from error
+    return Checkpoint(about.run, about.task, about.vocab, about.provenance, model)
+
+
+def _folder(name_or_folder: str | Path) -> Path:
+    folder = find(name_or_folder)
+    if folder.is_dir():
+        return folder
+    if _old(folder).is_dir():
+        return _old(folder)
+    raise PermnetError(f"{folder} is not a folder: a checkpoint is one, with {CONFIG} in it")
+
+
+def _description(folder: Path) -> Description:
+    path = folder / CONFIG
+    raw = _read_json(path)
+    try:
+        if not isinstance(raw, dict):
+            raise PermnetError("a config is a JSON object")
+        if raw.get("format") != FORMAT:
+            raise PermnetError(f"its format is {raw.get('format')!r}, this version reads {FORMAT}")
+        for field in FIELDS:
+            if field not in raw:
+                raise PermnetError(f"the field {field!r} is missing")
+        for field in raw:
+            if field not in FIELDS:
+                raise unknown("field", field, FIELDS)
+        if not isinstance(raw["provenance"], dict):
+            raise PermnetError("provenance is a JSON object")
+        return Description(
+            run=from_json(Run, raw["run"], "run"),
+            task=from_json(Task, raw["task"], "task"),
+            vocab=Vocab.from_json(raw["vocab"]),
+            provenance=raw["provenance"],
+        )
+    except PermnetError as error:
+        raise PermnetError(f"{path}: {error}") from error
+
+
+def _read_json(path: Path) -> object:
+    try:
+        if not path.is_file():
+            raise PermnetError(f"{path} is missing: {path.parent} is not a checkpoint")
+        with path.open("rb") as file:
+            text = file.read(LARGEST_CONFIG + 1)
+    except OSError as error:
+        raise PermnetError(f"cannot read {path}: {_reason(error)}") from error
+    if len(text) > LARGEST_CONFIG:
+        raise PermnetError(f"{path} is larger than {LARGEST_CONFIG} bytes: it is not a config")
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise PermnetError(f"{path} is not JSON: {error}") from error
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _load_model(path: Path, about: Description) -> Seq2Seq:
+    if not path.is_file():
+        raise PermnetError(f"{path} is missing: {path.parent} is not a checkpoint")
+    with safe_open(path, framework="pt") as file:
+        # Shapes are compared on a model without memory: a damaged config must not exhaust it.
+        with torch.device("meta"):
+            expected = build(about.run.model, about.vocab, about.task).state_dict()
+        stored = set(file.keys())
+        for name in (*expected, *stored):
+            if name not in stored:
+                raise PermnetError(f"{path}: the tensor {name} is missing")
+            if name not in expected:
+                raise PermnetError(f"{path}: the tensor {name} is not part of this model")
+            shape, wanted = tuple(file.get_slice(name).get_shape()), tuple(expected[name].shape)
+            if shape != wanted:
+                raise PermnetError(
+                    f"{path}: the tensor {name} is {shape}, but the config makes it {wanted}"
+                )
+        weights = {name: _checked(file.get_tensor(name), name, path) for name in expected}
+    with torch.random.fork_rng(devices=[]):
+        model = build(about.run.model, about.vocab, about.task)
+    model.load_state_dict(weights)
+    return model.eval()
+
+
+def _checked(tensor: Tensor, name: str, path: Path) -> Tensor:
+    if not tensor.is_floating_point():
+        raise PermnetError(f"{path}: the tensor {name} holds {tensor.dtype}, not floating point")
+    if not bool(tensor.float().isfinite().all()):
+        raise PermnetError(f"{path}: the tensor {name} holds values that are not finite")
+    return tensor
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
