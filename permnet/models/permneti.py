@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
+from permnet.kernels.attended import attended_gru
 from permnet.models.base import Seq2Seq, Step, check_ablation, without_pad
 from permnet.models.recurrent import GRU, BiGRU
 from permnet.models.resolver import IndirectMemory, IndirectPoint, IndirectResolver
@@ -108,26 +110,36 @@ class PermNetI(Seq2Seq):
     def _attending(self, memory: PermNetIMemory, previous: Tensor, repeats: bool) -> Tensor:
         """The decoder's states (B, T, 2H), fed by the query attention, for known outputs.
 
-        Under teacher forcing it is known beforehand which rows of M_dp step t will ask for: those
-        of the previous token. With R_t their sum, a token that occurs once has v_dw = R_t · v_pw,
-        a scalar, and Eqs 25 to 28 shrink to softmax(s_t R_t) with s_t = R_t Lin(M_p) · Lin(h).
-        Nothing of size L × L is touched inside the loop then.
+        Under teacher forcing it is known beforehand which rows of M_dp a step will ask for: those
+        of the previous token.
         """
-        read = memory.resolver
+        read, linear = memory.resolver, self.resolver.select
         same = (read.ids[:, None] == _selecting(previous)[..., None]).to(read.m_dp.dtype)
-        queries = None if self.without == "m_pl" else read.queries
-        rows = same @ read.m_dp if not repeats else read.m_dp  # R, or all rows
-        asking = rows if queries is None else rows @ queries
-        x, v_hidd, states = self.embedding(previous), memory.v_last, []
+        x = self.embedding(previous)
+        if not repeats:
+            # A token that occurs once asks for one row R of M_dp, and has v_dw = R · v_pw, a
+            # scalar: Eqs 25 to 28 shrink to softmax(s R), s = R Lin(M_p) · Lin(h).
+            rows = same @ read.m_dp
+            asking = rows if self.without == "m_pl" else rows @ read.queries
+            w_x, w_att = self.decoder.w_ih.split([x.shape[-1], read.m_e.shape[-1]], dim=1)
+            return attended_gru(
+                F.linear(x, w_x, self.decoder.b_ih),
+                memory.v_last,
+                asking @ linear.weight,
+                asking @ linear.bias,
+                rows,
+                read.m_e,
+                read.mask,
+                w_att,
+                self.decoder.w_hh,
+                self.decoder.b_hh,
+            )
+        asking = read.m_dp if self.without == "m_pl" else read.m_dp @ read.queries
+        v_hidd, states = memory.v_last, []
         for t in range(previous.shape[1]):
-            selected = self.resolver.select(v_hidd)
-            if repeats:
-                v_selected = same[:, t] * (asking @ selected[..., None])[..., 0]
-                asked = (v_selected[:, None] @ rows)[:, 0]
-            else:
-                asked = (asking[:, t] * selected).sum(-1, keepdim=True) * rows[:, t]
-            weights = masked_softmax(asked, read.mask)
-            v_attn = (weights[:, None] @ read.m_e)[:, 0]
+            v_selected = same[:, t] * (asking @ linear(v_hidd)[..., None])[..., 0]
+            asked = (v_selected[:, None] @ read.m_dp)[:, 0]
+            v_attn = (masked_softmax(asked, read.mask)[:, None] @ read.m_e)[:, 0]
             v_hidd = self.decoder.step(torch.cat([x[:, t], v_attn], dim=-1), v_hidd)  # Eq. 23
             states.append(v_hidd)
         return torch.stack(states, dim=1)

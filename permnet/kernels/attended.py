@@ -1,0 +1,177 @@
+"""The decoder of PermNetI under teacher forcing: a GRU fed by its own query attention.
+
+With the outputs known, step t needs of section 3.2.1 only a few rows prepared beforehand
+(`PermNetI._attending`). What is left inside the loop is
+
+    s = asking_t · h + bias_t                        how strongly the previous datum was taken
+    a = softmax(s · rows_t)                          the query attention's weights, Eq. 28
+    h = GRU([x_t, a · M_e], h)                       Eq. 23
+
+The loop is one autograd function. Autograd over the steps would add a gradient of the size of M_e
+at every step, which is a third of the cost of a PI100 step; here the backward walk keeps
+(a_t, ∂att_t) and forms that gradient once, as one batched product, and likewise all weights'.
+On a GPU with Triton one kernel per step fuses the first two lines with the product a · M_e, and
+one kernel each fuses the gates' arithmetic. M_e may be kept in bfloat16 for those reads
+(`narrow=True`): they are most of the bytes of a long example's step.
+
+Axes: B batch, T steps, L input length, D size of an encoder state, S size of the decoder's state.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from permnet.kernels.gru import _has_triton as has_triton
+from permnet.ops import masked_softmax
+
+
+def attended_gru(
+    x: Tensor,
+    h0: Tensor,
+    asking: Tensor,
+    bias: Tensor,
+    rows: Tensor,
+    m_e: Tensor,
+    mask: Tensor,
+    w_att: Tensor,
+    w_hh: Tensor,
+    b_hh: Tensor,
+    narrow: bool = False,
+) -> Tensor:
+    """States (B, T, S) after every step.
+
+    x (B, T, 3S): the input part of the gates r, z, n without the attention's; h0 (B, S);
+    asking (B, T, S) and bias (B, T); rows (B, T, L); m_e (B, L, D); mask (B, L);
+    w_att (3S, D), w_hh (3S, S), b_hh (3S).
+    """
+    return _AttendedGRU.apply(x, h0, asking, bias, rows, m_e, mask, w_att, w_hh, b_hh, narrow)
+
+
+class _AttendedGRU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, h0: Tensor, asking: Tensor, bias: Tensor, rows: Tensor,
+                m_e: Tensor, mask: Tensor, w_att: Tensor, w_hh: Tensor, b_hh: Tensor,
+                narrow: bool) -> Tensor:  # fmt: skip
+        parts = _parts(h0)
+        batch, steps, size = asking.shape
+        kept = m_e.bfloat16() if narrow and parts is not _PLAIN else m_e.contiguous()
+        # Steps first: what one step reads and writes is then one piece of memory.
+        x, asking, rows = (v.transpose(0, 1).contiguous() for v in (x, asking, rows))
+        bias = bias.T.contiguous()
+        states = h0.new_empty(steps + 1, batch, size)
+        states[0] = h0
+        weights = h0.new_empty(steps, batch, m_e.shape[1])
+        scalars = h0.new_empty(steps, batch)
+        read = h0.new_empty(steps, batch, m_e.shape[2])
+        gates = h0.new_empty(steps, batch, 4 * size)
+        for t in range(steps):
+            parts.attend(states[t], asking[t], bias[t], rows[t], mask, kept,
+                         scalars[t], weights[t], read[t])  # fmt: skip
+            of_x = torch.addmm(x[t], read[t], w_att.T)
+            of_h = torch.addmm(b_hh, states[t], w_hh.T)
+            parts.cell(of_x, of_h, states[t], gates[t], states[t + 1])
+        ctx.save_for_backward(
+            asking, rows, kept, mask, w_att, w_hh, states, weights, scalars, read, gates
+        )
+        return states[1:].transpose(0, 1)
+
+    @staticmethod
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        (asking, rows, kept, _, w_att, w_hh, states, weights, scalars, read, gates) = (
+            ctx.saved_tensors
+        )
+        parts = _parts(states)
+        steps, batch, size = asking.shape
+        dout = dout.transpose(0, 1).contiguous()
+        dof_x = states.new_empty(steps, batch, 3 * size)
+        dof_h = states.new_empty(steps, batch, 3 * size)
+        dread = torch.empty_like(read)
+        dweights = torch.empty_like(weights)
+        mean = torch.empty_like(scalars)
+        dscalars = torch.empty_like(scalars)
+        dh = torch.zeros_like(states[0])
+        for t in reversed(range(steps)):
+            parts.cell_backward(dout[t], gates[t], states[t], dof_x[t], dof_h[t], dh)
+            torch.mm(dof_x[t], w_att, out=dread[t])
+            parts.attend_backward(
+                dread[t],
+                kept,
+                weights[t],
+                rows[t],
+                asking[t],
+                dweights[t],
+                mean[t],
+                dscalars[t],
+                dh,
+            )
+            dh.addmm_(dof_h[t], w_hh)
+        dasked = weights * (dweights - mean[..., None])
+        flat_x, flat_h = dof_x.flatten(0, 1), dof_h.flatten(0, 1)
+        before = states[:-1]
+        return (
+            dof_x.transpose(0, 1),
+            dh,
+            (dscalars[..., None] * before).transpose(0, 1),
+            dscalars.T,
+            (scalars[..., None] * dasked).transpose(0, 1),
+            torch.bmm(weights.permute(1, 2, 0), dread.transpose(0, 1)),
+            None,
+            flat_x.T @ read.flatten(0, 1),
+            flat_h.T @ before.flatten(0, 1),
+            flat_h.sum(0),
+            None,
+        )
+
+
+class _Plain:
+    """The parts of a step in plain PyTorch: the definition, and the path without Triton."""
+
+    @staticmethod
+    def attend(h: Tensor, asking: Tensor, bias: Tensor, rows: Tensor, mask: Tensor, m_e: Tensor,
+               scalar: Tensor, weights: Tensor, read: Tensor) -> None:  # fmt: skip
+        scalar.copy_((asking * h).sum(-1) + bias)
+        weights.copy_(masked_softmax(scalar[:, None] * rows, mask))
+        read.copy_((weights[:, None] @ m_e)[:, 0])
+
+    @staticmethod
+    def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, asking: Tensor,
+                        dweights: Tensor, mean: Tensor, dscalar: Tensor,
+                        dh: Tensor) -> None:  # fmt: skip
+        """Adds to dh what comes through the scalar; the softmax's gradient is w ⊙ (dw - mean)."""
+        dweights.copy_((m_e @ dread[..., None])[..., 0])
+        mean.copy_((weights * dweights).sum(-1))
+        dscalar.copy_((weights * (dweights - mean[:, None]) * rows).sum(-1))
+        dh += dscalar[:, None] * asking
+
+    @staticmethod
+    def cell(of_x: Tensor, of_h: Tensor, h: Tensor, gates: Tensor, new: Tensor) -> None:
+        (x_r, x_z, x_n), (h_r, h_z, h_n) = of_x.chunk(3, -1), of_h.chunk(3, -1)
+        r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
+        n = torch.tanh(x_n + r * h_n)
+        torch.cat([r, z, n, h_n], dim=-1, out=gates)
+        new.copy_(n + z * (h - n))
+
+    @staticmethod
+    def cell_backward(dout: Tensor, gates: Tensor, h: Tensor, dof_x: Tensor, dof_h: Tensor,
+                      dh: Tensor) -> None:  # fmt: skip
+        """Takes dh after the step, leaves in it the part that goes straight to the state before."""
+        r, z, n, h_n = gates.chunk(4, -1)
+        dh += dout
+        dn = dh * (1 - z) * (1 - n * n)
+        dz = dh * (h - n) * z * (1 - z)
+        dr = dn * h_n * r * (1 - r)
+        torch.cat([dr, dz, dn], dim=-1, out=dof_x)
+        torch.cat([dr, dz, dn * r], dim=-1, out=dof_h)
+        dh *= z
+
+
+_PLAIN = _Plain
+
+
+def _parts(h: Tensor) -> Any:
+    if h.is_cuda and h.dtype == torch.float32 and has_triton():
+        from permnet.kernels import triton_attended
+
+        return triton_attended
+    return _PLAIN

@@ -1,0 +1,168 @@
+"""The parts of `attended_gru`'s step as Triton kernels: same names, same arguments as `_Plain`.
+
+At the sizes of PI100 the reads of M_e (B, L, D) are nearly all the bytes of a step, once forwards
+and once backwards, so both kernels read it exactly once and keep everything else on chip.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+
+@triton.jit
+def _attend(  # type: ignore[no-untyped-def]
+    h, asking, bias, rows, mask, m_e, scalar, weights, read,
+    L, D, S, CHUNK: tl.constexpr, LS: tl.constexpr, SS: tl.constexpr, DS: tl.constexpr,
+):  # fmt: skip
+    """One program: one example, DS columns of M_e. All programs of an example form its weights."""
+    b = tl.program_id(0).to(tl.int64)
+    first = tl.program_id(1) == 0
+    k = tl.arange(0, SS)
+    q = tl.load(asking + b * S + k, mask=k < S, other=0.0)
+    state = tl.load(h + b * S + k, mask=k < S, other=0.0)
+    s = tl.sum(q * state, 0) + tl.load(bias + b)
+    i = tl.arange(0, LS)
+    real = tl.load(mask + b * L + i, mask=i < L, other=0) != 0
+    asked = tl.where(real, s * tl.load(rows + b * L + i, mask=i < L, other=0.0), float("-inf"))
+    top = tl.maximum(tl.max(asked, 0), -1e30)  # an example of padding only stays finite
+    power = tl.exp(asked - top)
+    total = tl.maximum(tl.sum(power, 0), 1e-30)
+    if first:
+        tl.store(scalar + b, s)
+        tl.store(weights + b * L + i, power / total, mask=i < L)
+    d = tl.program_id(1) * DS + tl.arange(0, DS)
+    acc = tl.zeros([CHUNK, DS], dtype=tl.float32)
+    for start in range(0, L, CHUNK):
+        j = start + tl.arange(0, CHUNK)
+        live = tl.load(mask + b * L + j, mask=j < L, other=0) != 0
+        r = tl.load(rows + b * L + j, mask=live & (j < L), other=0.0)
+        w = tl.where(live, tl.exp(s * r - top) / total, 0.0)
+        tile = tl.load(
+            m_e + b * L * D + j[:, None] * D + d[None, :],
+            mask=(live & (j < L))[:, None] & (d < D)[None, :],
+            other=0.0,
+        )
+        acc += w[:, None] * tile.to(tl.float32)
+    tl.store(read + b * D + d, tl.sum(acc, 0), mask=d < D)
+
+
+@triton.jit
+def _attend_backward(  # type: ignore[no-untyped-def]
+    dread, m_e, weights, rows, asking, dweights, mean, dscalar, dh,
+    L, D, S, CHUNK: tl.constexpr, SS: tl.constexpr, DS: tl.constexpr,
+):  # fmt: skip
+    """One program: one example. ds = Σ w dw r - (Σ w dw)(Σ w r), so one pass over M_e is enough."""
+    b = tl.program_id(0).to(tl.int64)
+    d = tl.arange(0, DS)
+    g = tl.load(dread + b * D + d, mask=d < D, other=0.0)
+    w_dw = tl.zeros([CHUNK], dtype=tl.float32)
+    w_dw_r = tl.zeros([CHUNK], dtype=tl.float32)
+    w_r = tl.zeros([CHUNK], dtype=tl.float32)
+    for start in range(0, L, CHUNK):
+        j = start + tl.arange(0, CHUNK)
+        w = tl.load(weights + b * L + j, mask=j < L, other=0.0)
+        r = tl.load(rows + b * L + j, mask=j < L, other=0.0)
+        tile = tl.load(
+            m_e + b * L * D + j[:, None] * D + d[None, :],
+            mask=(j < L)[:, None] & (d < D)[None, :],
+            other=0.0,
+        )
+        dw = tl.sum(tile.to(tl.float32) * g[None, :], 1)
+        tl.store(dweights + b * L + j, dw, mask=j < L)
+        w_dw += w * dw
+        w_dw_r += w * dw * r
+        w_r += w * r
+    average = tl.sum(w_dw, 0)
+    ds = tl.sum(w_dw_r, 0) - average * tl.sum(w_r, 0)
+    tl.store(mean + b, average)
+    tl.store(dscalar + b, ds)
+    k = tl.arange(0, SS)
+    q = tl.load(asking + b * S + k, mask=k < S, other=0.0)
+    carried = tl.load(dh + b * S + k, mask=k < S, other=0.0)
+    tl.store(dh + b * S + k, carried + ds * q, mask=k < S)
+
+
+@triton.jit
+def _cell(of_x, of_h, h, gates, new, S, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    b = tl.program_id(0).to(tl.int64)
+    k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    used = k < S
+    x, y, g = of_x + b * 3 * S + k, of_h + b * 3 * S + k, gates + b * 4 * S + k
+    h_n = tl.load(y + 2 * S, mask=used)
+    r = tl.sigmoid(tl.load(x, mask=used) + tl.load(y, mask=used))
+    z = tl.sigmoid(tl.load(x + S, mask=used) + tl.load(y + S, mask=used))
+    n = 2 * tl.sigmoid(2 * (tl.load(x + 2 * S, mask=used) + r * h_n)) - 1
+    tl.store(g, r, mask=used)
+    tl.store(g + S, z, mask=used)
+    tl.store(g + 2 * S, n, mask=used)
+    tl.store(g + 3 * S, h_n, mask=used)
+    before = tl.load(h + b * S + k, mask=used)
+    tl.store(new + b * S + k, n + z * (before - n), mask=used)
+
+
+@triton.jit
+def _cell_backward(  # type: ignore[no-untyped-def]
+    dout, gates, h, dof_x, dof_h, dh, S, BLOCK: tl.constexpr
+):
+    b = tl.program_id(0).to(tl.int64)
+    k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    used = k < S
+    g, x, y = gates + b * 4 * S + k, dof_x + b * 3 * S + k, dof_h + b * 3 * S + k
+    r, z = tl.load(g, mask=used), tl.load(g + S, mask=used)
+    n, h_n = tl.load(g + 2 * S, mask=used), tl.load(g + 3 * S, mask=used)
+    carried = tl.load(dh + b * S + k, mask=used) + tl.load(dout + b * S + k, mask=used)
+    dn = carried * (1 - z) * (1 - n * n)
+    dz = carried * (tl.load(h + b * S + k, mask=used) - n) * z * (1 - z)
+    dr = dn * h_n * r * (1 - r)
+    tl.store(x, dr, mask=used)
+    tl.store(x + S, dz, mask=used)
+    tl.store(x + 2 * S, dn, mask=used)
+    tl.store(y, dr, mask=used)
+    tl.store(y + S, dz, mask=used)
+    tl.store(y + 2 * S, dn * r, mask=used)
+    tl.store(dh + b * S + k, carried * z, mask=used)
+
+
+def _up(n: int, least: int = 1) -> int:
+    return max(least, triton.next_power_of_2(n))
+
+
+def attend(h: Tensor, asking: Tensor, bias: Tensor, rows: Tensor, mask: Tensor, m_e: Tensor,
+           scalar: Tensor, weights: Tensor, read: Tensor) -> None:  # fmt: skip
+    batch, length, width = m_e.shape
+    columns = min(_up(width), 256)
+    chunk = min(_up(length), max(1, 4096 // columns))
+    _attend[(batch, triton.cdiv(width, columns))](
+        h, asking, bias, rows, mask.view(torch.uint8), m_e, scalar, weights, read,
+        length, width, h.shape[1],
+        CHUNK=chunk, LS=_up(length), SS=_up(h.shape[1]), DS=columns, num_warps=4,
+    )  # fmt: skip
+
+
+def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, asking: Tensor,
+                    dweights: Tensor, mean: Tensor, dscalar: Tensor,
+                    dh: Tensor) -> None:  # fmt: skip
+    batch, length, width = m_e.shape
+    columns = _up(width)
+    chunk = min(_up(length), max(1, 8192 // columns))
+    _attend_backward[(batch,)](
+        dread, m_e, weights, rows, asking, dweights, mean, dscalar, dh,
+        length, width, dh.shape[1],
+        CHUNK=chunk, SS=_up(dh.shape[1]), DS=columns, num_warps=8 if columns >= 512 else 4,
+    )  # fmt: skip
+
+
+def cell(of_x: Tensor, of_h: Tensor, h: Tensor, gates: Tensor, new: Tensor) -> None:
+    block = min(_up(h.shape[1]), 1024)
+    grid = (len(h), triton.cdiv(h.shape[1], block))
+    _cell[grid](of_x, of_h, h, gates, new, h.shape[1], BLOCK=block, num_warps=max(1, block // 256))
+
+
+def cell_backward(dout: Tensor, gates: Tensor, h: Tensor, dof_x: Tensor, dof_h: Tensor,
+                  dh: Tensor) -> None:  # fmt: skip
+    block = min(_up(h.shape[1]), 1024)
+    grid = (len(h), triton.cdiv(h.shape[1], block))
+    _cell_backward[grid](
+        dout, gates, h, dof_x, dof_h, dh, h.shape[1], BLOCK=block, num_warps=max(1, block // 256)
+    )
