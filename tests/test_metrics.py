@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from permnet.errors import PermnetError
@@ -31,6 +31,7 @@ def obvious(predicted: list[int], target: list[int]) -> tuple[float, bool]:
     return matches / len(expected), predicted == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(predictions, targets), min_size=1, max_size=6), st.integers(0, 3))
 def test_compare_is_the_obvious_loop(rows: list[tuple[list[int], list[int]]], wider: int) -> None:
     predicted = padded([p for p, _ in rows], max(len(p) for p, _ in rows) + wider)
@@ -71,6 +72,7 @@ def test_wilson_known_values() -> None:
     assert wilson(0, 0) == (0, 1)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 10_000))
 def test_wilson_holds_the_share(successes: int, total: int) -> None:
     successes = min(successes, total)

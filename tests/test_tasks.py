@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from permnet.errors import PermnetError
@@ -60,12 +60,14 @@ def draw(task: Task, seed: int, count: int = 20) -> Examples:
     return task.sample(count, np.random.RandomState(seed))
 
 
+@settings(deadline=None)
 @given(tasks(), seeds)
 def test_targets_are_what_the_solver_finds(task: Task, seed: int) -> None:
     for asked, answer in to_tokens(task.vocab(), draw(task, seed)):
         assert ["<sos>", *solve(task.kind, asked, NOISE), "<eos>"] == answer
 
 
+@settings(deadline=None)
 @given(tasks(), seeds)
 def test_sampled_structure(task: Task, seed: int) -> None:
     examples = draw(task, seed)
@@ -94,6 +96,7 @@ def test_sampled_structure(task: Task, seed: int) -> None:
             assert sorted(question.queries) == sorted(question.keys)
 
 
+@settings(deadline=None)
 @given(tasks(), seeds)
 def test_padding_stands_only_on_the_right(task: Task, seed: int) -> None:
     examples = draw(task, seed)
@@ -104,6 +107,7 @@ def test_padding_stands_only_on_the_right(task: Task, seed: int) -> None:
     assert (examples.inputs[:, 0] == SOS).all()
 
 
+@settings(deadline=None)
 @given(tasks(), seeds)
 def test_text_round_trip(task: Task, seed: int) -> None:
     vocab, examples = task.vocab(), draw(task, seed)
@@ -113,6 +117,7 @@ def test_text_round_trip(task: Task, seed: int) -> None:
         assert not before[:, after.shape[1] :].any()
 
 
+@settings(deadline=None)
 @given(tasks(), seeds)
 def test_same_seed_same_examples(task: Task, seed: int) -> None:
     one, two = draw(task, seed), draw(task, seed)
@@ -289,6 +294,7 @@ def test_questions_beyond_the_sampler(kind: str, text: str, answer: str) -> None
     assert solve(kind, text.split(), NOISE) == answer.split()
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(KINDS),
     st.lists(st.sampled_from(["<sos>", "<eos>", "<sep>", "<pad>", "a", "0", "1", "~1", ""])),
