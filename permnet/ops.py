@@ -14,9 +14,10 @@ from torch.nn import functional as F
 def masked_softmax(x: Tensor, mask: Tensor) -> Tensor:
     """Softmax over the last axis in which padding takes no part; 0 on padding.
 
-    A row of padding only gives zeros, not NaN.
+    A row of padding only gives zeros, not NaN: hence the lowest number, not -inf.
     """
-    return torch.softmax(x.masked_fill(~mask, -torch.inf), dim=-1).masked_fill(~mask, 0.0)
+    lowest = torch.finfo(x.dtype).min
+    return torch.softmax(x.masked_fill(~mask, lowest), dim=-1).masked_fill(~mask, 0.0)
 
 
 def softmax01(x: Tensor, mask: Tensor) -> Tensor:
@@ -56,6 +57,20 @@ def sum_by_token(weights: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
     """Adds up the weights of positions that hold the same token: (B, T, L), (B, L) → (B, T, V)."""
     out = weights.new_zeros(*weights.shape[:-1], vocab_size)
     return out.scatter_add(-1, ids[:, None].expand_as(weights), weights)
+
+
+def logsumexp_by_token(scores: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
+    """log Σ exp over positions that hold the same token: (B, T, L), (B, L) → (B, T, V).
+
+    A score may be -inf, as on padding; a token without a finite score gets -inf and no gradient.
+    """
+    at = ids[:, None].expand_as(scores)
+    lowest = scores.new_full((*scores.shape[:-1], vocab_size), torch.finfo(scores.dtype).min)
+    top = lowest.scatter_reduce(-1, at, scores.detach(), "amax")
+    sums = sum_by_token(torch.exp(scores - top.gather(-1, at)), ids, vocab_size)
+    present = sums > 0
+    logs = torch.log(sums.masked_fill(~present, 1.0)) + top
+    return logs.masked_fill(~present, -torch.inf)
 
 
 def flip_by_length(x: Tensor, lengths: Tensor) -> Tensor:

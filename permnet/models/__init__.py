@@ -1,13 +1,37 @@
 """The models of the paper and of its related work, by name."""
 
+from permnet.models.attention import AttentionGRU
 from permnet.models.base import Seq2Seq
+from permnet.models.copynet import CopyNet
+from permnet.models.gru import PlainGRU
 from permnet.models.permnetd import PermNetD
 from permnet.models.permneti import PermNetI
+from permnet.models.pointer import PointerGenerator, PointerNetwork
 from permnet.models.resolver import DirectResolver, IndirectResolver
+from permnet.models.transformer import Transformer
 
 MODELS: dict[str, type[Seq2Seq]] = {
     "permnetd": PermNetD,
     "permneti": PermNetI,
+    "gru": PlainGRU,
+    "gru-attention": AttentionGRU,
+    "copynet": CopyNet,
+    "transformer": Transformer,
+    "pointer": PointerNetwork,
+    "pointer-generator": PointerGenerator,
 }
 
-__all__ = ["MODELS", "DirectResolver", "IndirectResolver", "PermNetD", "PermNetI", "Seq2Seq"]
+__all__ = [
+    "MODELS",
+    "AttentionGRU",
+    "CopyNet",
+    "DirectResolver",
+    "IndirectResolver",
+    "PermNetD",
+    "PermNetI",
+    "PlainGRU",
+    "PointerGenerator",
+    "PointerNetwork",
+    "Seq2Seq",
+    "Transformer",
+]
