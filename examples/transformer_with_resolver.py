@@ -42,7 +42,7 @@ class ResolvingTransformer(nn.Module):
 
 def main(steps: int = 200) -> None:
     split = benchmark("PI1-10").split("train", limit=10_000)
-    data = resident(split.inputs, split.targets, split.vocab)
+    data = resident(split.examples.inputs, split.examples.targets, split.vocab)
     torch.manual_seed(0)
     model = ResolvingTransformer(len(split.vocab))
     optimiser = torch.optim.AdamW(model.parameters(), 1e-3)
