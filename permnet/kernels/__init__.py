@@ -1,0 +1,1 @@
+"""Fast paths behind ordinary functions; the plain path stays the definition."""
