@@ -47,6 +47,7 @@ class TrainConfig:
     batch: int = 8192
     rate: float = 0.003
     schedule: Literal["constant", "cosine"] = "constant"
+    """Cosine: the rate falls to 0 over the epochs at full length."""
     warmup: int = 0
     """Steps over which the rate rises linearly from 0."""
     clip: float = 1.0
@@ -57,10 +58,14 @@ class TrainConfig:
     """Ids kept for tokens never seen in training."""
     unseen: float = 0.0
     """Share of an example's tokens that are trained under reserved ids."""
+    examples: int = 100_000
+    """How many of the frozen training examples are used, the first ones; or drawn per epoch."""
     fresh: bool = False
     """New examples in every epoch, in place of the frozen 100,000."""
     grow: tuple[int, ...] = ()
     """Lengths to train on one after the other, each until it is solved, before the full length."""
+    grow_epochs: int = 100
+    """Most epochs at each of the growing lengths; unsolved by then, training moves on."""
     stop_when_solved: float = 0.0
     """End when this share of whole examples of the validation split is right; 0 for never."""
     evaluate_every: int = 10

@@ -1,0 +1,331 @@
+"""The loop: lengths, epochs, steps, and between them validation, checkpoints and the clock.
+
+Every random number follows from the seed and the position in the run, so a resumed run goes on
+exactly as an uninterrupted one would.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from permnet.batch import Batch, epoch, resident
+from permnet.build import build
+from permnet.config import Run
+from permnet.display import Display
+from permnet.errors import PermnetError
+from permnet.evaluate import predict
+from permnet.metrics import compare
+from permnet.runfolder import Position, RunFolder, Saved
+from permnet.step import Optimiser, TrainStep, rate_at
+from permnet.tasks.benchmarks import Benchmark
+from permnet.tasks.permutation import Examples, Task
+from permnet.vocab import SPECIALS
+
+CHECK_STEPS = 50
+"""Steps between looks at the device, to see whether all is finite: a look waits for the device."""
+CHECK_SECONDS = 1.0
+SAVE_SECONDS = 300.0
+"""A checkpoint is at most about this old, however seldom the run is evaluated."""
+SOLVED = 0.99
+"""Share of whole examples at which a growing length is solved, unless the run stops at another."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A length to train on: its task, resident data, how long at most and when it is solved."""
+
+    task: Task
+    training: Batch
+    validation: Batch
+    epochs: int
+    solved: float
+    """Share of whole validation examples that ends the stage; above 1 for never."""
+
+
+class Clock:
+    """Seconds since the process took up the run, and whether enough of them are left."""
+
+    def __init__(self, budget: float | None) -> None:
+        self.began, self.budget = time.monotonic(), budget
+        self.slowest: dict[str, float] = {}
+
+    def elapsed(self) -> float:
+        return time.monotonic() - self.began
+
+    def timed(self, what: str, action: Callable[[], T]) -> T:
+        """Does it, and remembers the longest that this sort of thing took."""
+        began = time.monotonic()
+        value = action()
+        self.slowest[what] = max(self.slowest.get(what, 0.0), time.monotonic() - began)
+        return value
+
+    def enough_for(self, seconds: float) -> bool:
+        return self.budget is None or self.elapsed() + seconds < self.budget
+
+
+class Trainer:
+    """A model in training; `files` is None in all processes but the first."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        run: Run,
+        bench: Benchmark,
+        files: RunFolder | None,
+        clock: Clock,
+        display: Display,
+    ) -> None:
+        self.fabric, self.run, self.config, self.bench = fabric, run, run.train, bench
+        self.files, self.clock, self.display = files, clock, display
+        self.vocab = bench.task.vocab(run.train.reserved)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(run.train.seed)
+            self.model = build(run.model, self.vocab, bench.task)
+        self.module = fabric.setup_module(self.model)
+        self.optimiser = Optimiser(self.model, run.train, fabric.device)
+        self.position = Position()
+        self.seconds_before = 0.0
+        self.rate = 0.0
+        self.checked = self.saved = time.monotonic()
+        if files:
+            files.check_space(self.model)
+
+    def restore(self, saved: Saved | None) -> None:
+        if saved is not None:
+            self.model.load_state_dict(saved.weights)
+            self.optimiser.load(saved.optimiser)
+            self.position = saved.position
+            self.seconds_before = saved.position.seconds
+
+    def fit(self) -> bool:
+        """Trains to the end, or as far as time allows; tells whether it is the end."""
+        lengths = (*self.config.grow, self.bench.task.longest)
+        for number in range(self.position.stage, len(lengths)):
+            if number > self.position.stage:
+                self.position.stage, self.position.epoch = number, 0
+            if not self._fit_stage(self._stage(lengths[number])):
+                return False
+        return True
+
+    def _fit_stage(self, stage: Stage) -> bool:
+        step = TrainStep(
+            self.fabric,
+            self.module,
+            self.optimiser,
+            stage.training,
+            self.vocab,
+            self.config,
+            repeats(stage.training),
+        )
+        at = self.position
+        while not self._over(stage):
+            if not self._epoch(stage, step):
+                return False
+            loss = self._mean(step.loss) / at.batch
+            at.batch, at.loss, at.epoch, at.epochs = 0, 0.0, at.epoch + 1, at.epochs + 1
+            self._show(stage, loss)
+            if at.epoch % self.config.evaluate_every == 0 or at.epoch == stage.epochs:
+                self._evaluate(stage, loss)
+                self._save()
+        return True
+
+    def _over(self, stage: Stage) -> bool:
+        at = self.position
+        latest = at.last if at.last and at.last["stage"] == stage.task.longest else None
+        return at.epoch >= stage.epochs or (latest is not None and latest["wea"] >= stage.solved)
+
+    def _epoch(self, stage: Stage, step: TrainStep) -> bool:
+        """What is left of the epoch under way; False if time ran out and it was saved for later."""
+        at, config = self.position, self.config
+        place = (config.seed, at.stage, at.epoch)
+        if config.fresh:
+            self._refresh(stage, place)
+        generator = torch.Generator(self.fabric.device).manual_seed(derived("order", *place))
+        order = list(epoch(stage.training, config.batch, generator))
+        full_length = stage.task.longest == self.bench.task.longest
+        step.loss.fill_(at.loss)
+        step.good.zero_()
+        looked = at.batch
+        while at.batch < len(order):
+            done = at.epoch * len(order) + at.batch if full_length else 0
+            self.rate = rate_at(config, at.step, done / (stage.epochs * len(order)))
+            step(order[at.batch], self.rate, derived("lend", *place, at.batch))
+            at.batch += 1
+            at.step += 1
+            last = at.batch == len(order)
+            if last or self._due():
+                self._check_finite(step, order, looked, place)
+                looked = at.batch
+                if not last and not self._carry_on(step):
+                    return False
+        return True
+
+    def _due(self) -> bool:
+        # Several processes must agree when to look, so they go by the number of steps alone.
+        alone = self.fabric.world_size == 1
+        waited = time.monotonic() - self.checked > CHECK_SECONDS
+        return self.position.step % CHECK_STEPS == 0 or (alone and waited)
+
+    def _check_finite(
+        self, step: TrainStep, order: list[Tensor], looked: int, place: tuple[int, ...]
+    ) -> None:
+        good = step.failed_after()
+        if good is not None:
+            batch = looked + good
+            reason = step.explain(order[batch], derived("lend", *place, batch))
+            number = self.position.step - (self.position.batch - batch) + 1
+            raise PermnetError(
+                f"training diverged at step {number}, epoch {self.position.epochs + 1}: {reason}; "
+                f"the last good checkpoint is kept; lower train.rate (now {self.config.rate}) "
+                f"or train.clip (now {self.config.clip})"
+            )
+        step.good.zero_()
+        self.checked = time.monotonic()
+
+    def _carry_on(self, step: TrainStep) -> bool:
+        """In the midst of an epoch: saves if it is time, and tells whether to go on."""
+        slowest = self.clock.slowest
+        reserve = 1.0 + 2 * (slowest.get("evaluate", 0.0) + slowest.get("save", 0.0))
+        stop, save = self.fabric.broadcast(
+            (not self.clock.enough_for(reserve), time.monotonic() - self.saved > SAVE_SECONDS)
+        )
+        if stop or save:
+            self.position.loss = self._mean(step.loss)
+            step.loss.fill_(self.position.loss)
+            self._save()
+        return not stop
+
+    def _mean(self, value: Tensor) -> float:
+        """Over all processes."""
+        return float(cast(Tensor, self.fabric.all_reduce(value.clone(), reduce_op="mean")))
+
+    def _evaluate(self, stage: Stage, loss: float) -> None:
+        at = self.position
+        ta, wea = self.clock.timed("evaluate", lambda: self._validate(stage.validation))
+        at.seconds = self.seconds_before + self.clock.elapsed()
+        at.last = {
+            "step": at.step,
+            "epoch": at.epochs,
+            "seconds": round(at.seconds, 3),
+            "loss": loss,
+            "ta": ta,
+            "wea": wea,
+            "rate": self.rate,
+            "stage": stage.task.longest,
+        }
+        at.lines += 1
+        self._on_first(lambda files: files.log(at.last or {}))
+        if stage.task.longest == self.bench.task.longest:
+            if at.epochs_to_99 is None and wea >= 0.99:
+                at.epochs_to_99 = at.epochs
+            if at.best is None or (wea, ta) > (at.best["wea"], at.best["ta"]):
+                at.best = at.last
+                self._on_first(lambda files: files.save("best", self.model, self.vocab, at))
+        self._show(stage, loss)
+
+    def _validate(self, data: Batch) -> tuple[float, float]:
+        """TA and WEA, running freely; every process answers its share of the examples."""
+        share = slice(self.fabric.global_rank, None, self.fabric.world_size)
+        inputs, targets = data.inputs[share], data.targets[share]
+        answers = predict(self.model, inputs, targets.shape[1], self.config.batch)
+        ta, whole = compare(answers.numpy(), targets.cpu().numpy())
+        sums = torch.tensor([ta.sum(), whole.sum()], device=self.fabric.device)
+        sums = cast(Tensor, self.fabric.all_reduce(sums, reduce_op="sum"))
+        ta_sum, whole_sum = sums.tolist()
+        return ta_sum / len(data), whole_sum / len(data)
+
+    def _save(self) -> None:
+        self.position.seconds = self.seconds_before + self.clock.elapsed()
+        state = self.optimiser.state()
+        self.clock.timed(
+            "save",
+            lambda: self._on_first(
+                lambda files: files.save("last", self.model, self.vocab, self.position, state)
+            ),
+        )
+        self.saved = time.monotonic()
+
+    def _on_first(self, action: Callable[[RunFolder], None]) -> None:
+        on_first(self.fabric, lambda: action(self.files) if self.files else None)
+
+    def _show(self, stage: Stage, loss: float) -> None:
+        at = self.position
+        text = (
+            f"{self.bench} length {stage.task.longest} epoch {at.epoch}/{stage.epochs}"
+            f" · {at.step / (self.seconds_before + self.clock.elapsed()):.1f} steps/s"
+            f" · rate {self.rate:.2g} · loss {loss:.4f}"
+        )
+        if at.last:
+            text += f" · TA {100 * at.last['ta']:.2f} % · WEA {100 * at.last['wea']:.2f} %"
+        self.display(at.epoch, stage.epochs, text)
+
+    def _stage(self, length: int) -> Stage:
+        """The stage of a growing length, or of the full one: the benchmark itself."""
+        task, config = self.bench.task, self.config
+        if length == task.longest:
+            train = self.bench.split("train", None if config.fresh else config.examples).examples
+            valid = self.bench.split("validation", config.evaluate_limit).examples
+            epochs, solved = config.epochs, config.stop_when_solved or 2.0
+        else:
+            shortest = length if task.shortest == task.longest else min(task.shortest, length)
+            task = replace(task, shortest=shortest, longest=length, tokens=task.size)
+            train, valid = (
+                self._sample(task, count, what, config.seed, length)
+                for what, count in (("grow", config.examples), ("check", config.evaluate_limit))
+            )
+            epochs, solved = config.grow_epochs, config.stop_when_solved or SOLVED
+        return Stage(task, self._resident(train), self._resident(valid), epochs, solved)
+
+    def _refresh(self, stage: Stage, place: tuple[int, ...]) -> None:
+        """New training examples in the place of the old: a captured step reads them there."""
+        drawn = self._sample(stage.task, len(stage.training), "fresh", *place)
+        fresh = self._resident(drawn)
+        stage.training.inputs.copy_(fresh.inputs)
+        stage.training.targets.copy_(fresh.targets)
+
+    def _sample(self, task: Task, count: int, *place: object) -> Examples:
+        return task.sample(count, np.random.RandomState(derived(str(self.bench), *place)))
+
+    def _resident(self, examples: Examples) -> Batch:
+        return resident(examples.inputs, examples.targets, self.vocab, self.fabric.device)
+
+
+def derived(*parts: object) -> int:
+    """A seed of 32 bits for one use: what it is for, the run's seed, and the place in the run."""
+    text = "/".join(map(str, parts))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+
+
+def repeats(data: Batch) -> bool:
+    """Whether some token of a target, special ones apart, stands more than once in its input."""
+    for inputs, targets in zip(data.inputs.split(8192), data.targets.split(8192), strict=True):
+        size = 1 + int(torch.maximum(inputs.max(), targets.max()))
+        counts = torch.zeros(len(inputs), size, dtype=torch.int16, device=inputs.device)
+        counts.scatter_add_(1, inputs.long(), torch.ones_like(inputs, dtype=torch.int16))
+        asked = targets.long()
+        if bool(((counts.gather(1, asked) > 1) & (asked >= len(SPECIALS))).any()):
+            return True
+    return False
+
+
+def on_first(fabric: Fabric, action: Callable[[], T]) -> T:
+    """Does something in the first process; all of them return its value or raise its error."""
+    outcome: tuple[Any, str | None] = (None, None)
+    if fabric.is_global_zero:
+        try:
+            outcome = (action(), None)
+        except PermnetError as error:
+            outcome = (None, str(error))
+    value, message = fabric.broadcast(outcome)
+    if message is not None:
+        raise PermnetError(message)
+    return value

@@ -1,0 +1,198 @@
+"""Training, in plain sight: set up, fit, and the test split once at the end.
+
+    result = train(Run("PI10"), Path("runs/pi10"))
+
+`fit.py` is the loop, `step.py` one step of it, `runfolder.py` what is kept on disk.
+"""
+
+import itertools
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from lightning_fabric import Fabric
+from lightning_fabric.strategies.ddp import DDPStrategy
+
+from permnet.config import Run, to_json
+from permnet.display import progress_bar
+from permnet.errors import PermnetError
+from permnet.evaluate import evaluate
+from permnet.fit import Clock, Trainer, on_first
+from permnet.provenance import provenance
+from permnet.runfolder import RunFolder, Saved
+from permnet.tasks.benchmarks import SPLIT_SIZE, SPLITS, Benchmark, benchmark
+
+DeviceName = Literal["auto", "cpu", "cuda"]
+
+
+def train(
+    run: Run,
+    folder: Path,
+    *,
+    resume: bool = False,
+    device: DeviceName = "auto",
+    devices: int = 1,
+    nodes: int = 1,
+    time_budget: float | None = None,
+    test_limit: int | None = None,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Train a run in a folder and return what `result.json` there then holds.
+
+    `devices` and `nodes` are how many processes take part, started by torchrun or by Fabric itself;
+    they share the batch. Before `time_budget` seconds are over the run stops with a checkpoint to
+    resume from, and the result says `"status": "unfinished"`. A finished run that is resumed
+    returns its result at once. `test_limit` tests on the first so many examples only.
+    """
+    clock = Clock(time_budget)
+    bench = benchmark(run.benchmark)
+    check(run, bench, devices * nodes, test_limit)
+    fabric = _fabric(run, device, devices, nodes)
+    about = {
+        **provenance(fabric.device),
+        "data_sha256": {name: bench.split(name).sha256 for name in SPLITS},
+    }
+    files: list[RunFolder] = []  # stays empty in all processes but the first
+
+    def open_folder() -> tuple[dict[str, Any] | None, Saved | None]:
+        files.append(RunFolder(folder, run, about, resume=resume))
+        result = files[0].result()
+        return result, None if result else files[0].load()
+
+    try:
+        result, saved = on_first(fabric, open_folder)
+        if result is not None:
+            return result
+        shown = progress and fabric.is_global_zero
+        with _matmul_precision(run, fabric.device), progress_bar(shown) as display:
+            trainer = Trainer(fabric, run, bench, files[0] if files else None, clock, display)
+            trainer.restore(saved)
+            done = trainer.fit()
+            return on_first(fabric, lambda: _finish(trainer, about, test_limit, done))
+    finally:
+        for opened in files:
+            opened.close()
+        if fabric.world_size > 1:
+            torch.distributed.destroy_process_group()
+
+
+def _finish(
+    trainer: Trainer, about: dict[str, Any], test_limit: int | None, done: bool
+) -> dict[str, Any]:
+    """Runs the test split, once, and writes the result, if training is done and time is left."""
+    run, at, clock, files = trainer.run, trainer.position, trainer.clock, trainer.files
+    assert files is not None
+    count = test_limit or SPLIT_SIZE
+    # Twice the work of validation, for each example is also met teacher-forced.
+    testing = 2 * clock.slowest.get("evaluate", 0.0) * count / run.train.evaluate_limit
+    result = {
+        "status": "unfinished",
+        "run": to_json(run),
+        "seed": run.train.seed,
+        "track": "fresh" if run.train.fresh or run.train.grow else "fixed",
+        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "seconds": round(trainer.seconds_before + clock.elapsed(), 3),
+        "steps": at.step,
+        "epochs": at.epochs,
+        "epochs_to_99": at.epochs_to_99,
+        "validation": {"last": at.last, "best": at.best},
+        **about,
+    }
+    if not done or not clock.enough_for(testing):
+        return result
+    test = evaluate(
+        trainer.model,
+        run.benchmark,
+        "test",
+        test_limit,
+        vocab=trainer.vocab,
+        batch=run.train.batch,
+    )
+    result |= {"status": "finished", "test": test}
+    files.write_result(result)
+    return result
+
+
+def check(run: Run, bench: Benchmark, processes: int, test_limit: int | None) -> None:
+    """Refuses settings that cannot work, before anything is written."""
+    c, longest = run.train, bench.task.longest
+    lengths = (0, *c.grow, longest)
+    rules = (
+        ("epochs", c.epochs >= 1, "1 or more"),
+        ("batch", 1 <= c.batch <= c.examples, f"1 to {c.examples}, the number of examples"),
+        ("batch", c.batch % processes == 0, f"a multiple of the {processes} processes"),
+        ("rate", 0 < c.rate < math.inf, "above 0"),
+        ("warmup", c.warmup >= 0, "0 or more"),
+        ("clip", c.clip >= 0, "0 or more"),
+        ("weight_decay", c.weight_decay >= 0, "0 or more"),
+        ("unseen", 0 <= c.unseen <= 1, "0 to 1"),
+        ("unseen", not c.unseen or c.reserved, "0 unless train.reserved is above 0"),
+        ("examples", c.fresh or c.examples <= SPLIT_SIZE, f"at most {SPLIT_SIZE}, the split"),
+        (
+            "grow",
+            all(a < b for a, b in itertools.pairwise(lengths)),
+            f"lengths that grow, from 1 and below the full length {longest}",
+        ),
+        ("grow_epochs", c.grow_epochs >= 1, "1 or more"),
+        ("stop_when_solved", 0 <= c.stop_when_solved <= 1, "0 to 1"),
+        ("evaluate_every", c.evaluate_every >= 1, "1 or more"),
+        ("evaluate_limit", 1 <= c.evaluate_limit <= SPLIT_SIZE, f"1 to {SPLIT_SIZE}"),
+        ("seed", c.seed >= 0, "0 or more"),
+    )
+    for name, holds, wanted in rules:
+        if not holds:
+            raise PermnetError(f"train.{name} is {wanted}, not {getattr(c, name)}")
+    if test_limit is not None and not 1 <= test_limit <= SPLIT_SIZE:
+        raise PermnetError(f"test_limit is 1 to {SPLIT_SIZE}, not {test_limit}")
+
+
+def _fabric(run: Run, device: DeviceName, devices: int, nodes: int) -> Fabric:
+    """Joins the processes that train together; alone it only chooses a device."""
+    gpus, processes = torch.cuda.device_count(), devices * nodes
+    if devices < 1 or nodes < 1:
+        raise PermnetError(f"devices and nodes are 1 or more, not {devices} and {nodes}")
+    cuda = device == "cuda" or (device == "auto" and (gpus > 0 or processes > 1))
+    if cuda and devices > gpus:
+        raise PermnetError(
+            f"{devices} GPUs were asked for and this machine has {gpus}: "
+            "lower --devices, or add --device cpu"
+        )
+    started = int(os.environ.get("WORLD_SIZE", "1"))
+    if "TORCHELASTIC_RUN_ID" in os.environ and started != processes:
+        raise PermnetError(
+            f"torchrun started {started} processes, but --devices {devices} times --nodes {nodes} "
+            f"is {processes}: make them agree"
+        )
+    fabric = Fabric(
+        accelerator="cuda" if cuda else "cpu",
+        devices=devices,
+        num_nodes=nodes,
+        # An ablated model has parameters without a gradient.
+        strategy=DDPStrategy(find_unused_parameters=run.model.without is not None)
+        if processes > 1
+        else "auto",
+        precision="bf16-mixed" if run.train.precision == "bf16" else "32-true",
+    )
+    fabric.launch()
+    return fabric
+
+
+@contextmanager
+def _matmul_precision(run: Run, device: torch.device) -> Iterator[None]:
+    """TF32 on CUDA, unless the run is in full precision; put back afterwards."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    full = run.train.precision == "fp32"
+    torch.set_float32_matmul_precision("highest" if full else "high")
+    torch.backends.cudnn.allow_tf32 = not full
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]
