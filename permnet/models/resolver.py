@@ -163,6 +163,8 @@ class IndirectResolver(nn.Module):
             self.select = nn.Linear(state_size, memory_size)
 
     def read(self, states: Tensor, ids: Tensor, mask: Tensor) -> IndirectMemory:
+        if self.without == "m_pl":
+            fixed_width(self.select.bias, mask.shape[-1], "m_pl")
         soft = softmax01 if self.without == "mlogsoft" else mlogsoftmax
         m_e = states.masked_fill(~mask[..., None], 0.0)
         if self.without == "m_d+m_k+m_p":
@@ -184,8 +186,7 @@ class IndirectResolver(nn.Module):
     def point(self, memory: IndirectMemory, hidden: Tensor) -> IndirectPoint:
         selected = self.select(hidden)
         if self.without == "m_pl":
-            mask = memory.mask[:, None]
-            v_pw = fixed_width(selected, mask.shape[-1], "m_pl").masked_fill(~mask, 0.0)
+            v_pw = selected.masked_fill(~memory.mask[:, None], 0.0)
         else:
             v_pw = selected @ memory.queries.mT  # Eq. 25
         v_dw = v_pw @ memory.m_dp.mT  # Eq. 26

@@ -1,0 +1,12 @@
+"""What all tests share."""
+
+import os
+
+from hypothesis import settings
+
+# Virtual machines may announce AMX and then fault on it: bf16 on a CPU is tested without.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
+# No deadlines: test machines are slow at times.
+settings.register_profile("permnet", deadline=None)
+settings.load_profile("permnet")
