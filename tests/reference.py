@@ -52,10 +52,6 @@ def sum_by_token(weights: Tensor, ids: list[int], vocab_size: int) -> Tensor:
     return torch.stack(sums)
 
 
-def flip_by_length(rows: list[list[int]], lengths: list[int]) -> list[list[int]]:
-    return [row[:n][::-1] + row[n:] for row, n in zip(rows, lengths, strict=True)]
-
-
 # ---- the recurrent parts ------------------------------------------------------------------------
 
 

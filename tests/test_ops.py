@@ -70,17 +70,6 @@ def test_sum_by_token_is_its_twin(seed, n, t, v):
     torch.testing.assert_close(ops.sum_by_token(weights, ids, v), torch.stack(slow))
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=5), st.sampled_from([(), (2,)]))
-def test_flip_by_length_is_its_twin_and_its_own_inverse(lengths, inner):
-    x = torch.arange(len(lengths) * 6).view(len(lengths), 6)
-    flipped = torch.tensor(reference.flip_by_length(x.tolist(), lengths))
-    many = x.view(*x.shape, *[1] * len(inner)).expand(*x.shape, *inner)
-    wanted = flipped.view(*x.shape, *[1] * len(inner)).expand(*x.shape, *inner)
-    fast = ops.flip_by_length(many, torch.tensor(lengths))
-    assert torch.equal(fast, wanted)
-    assert torch.equal(ops.flip_by_length(fast, torch.tensor(lengths)), many)
-
-
 def test_masked_softmax_of_padding_only_is_zero_with_finite_gradient():
     x = torch.zeros(1, 3, requires_grad=True)
     y = ops.masked_softmax(x, torch.zeros(1, 3, dtype=torch.bool))

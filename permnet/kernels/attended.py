@@ -45,7 +45,10 @@ def attended_gru(
     asking (B, T, S) and bias (B, T); rows (B, T, L); m_e (B, L, D); mask (B, L);
     w_att (3S, D), w_hh (3S, S), b_hh (3S).
     """
-    return _AttendedGRU.apply(x, h0, asking, bias, rows, m_e, mask, w_att, w_hh, b_hh, narrow)
+    floats = (x, h0, asking, bias, rows, m_e)
+    with torch.autocast(x.device.type, enabled=False):
+        x, h0, asking, bias, rows, m_e = (v.to(w_hh.dtype) for v in floats)
+        return _AttendedGRU.apply(x, h0, asking, bias, rows, m_e, mask, w_att, w_hh, b_hh, narrow)
 
 
 class _AttendedGRU(torch.autograd.Function):

@@ -67,7 +67,7 @@ class AttentionGRU(Seq2Seq):
 
     def encode(self, inputs: Tensor) -> AttentionMemory:
         mask = inputs != PAD
-        m_e, v_last = self.encoder(self.embedding(inputs), mask)
+        m_e, v_last = self.encoder(inputs, self.embedding, mask)
         return AttentionMemory(m_e, self.attention.memory(m_e), mask, v_last)
 
     def start(self, memory: AttentionMemory) -> Tensor:

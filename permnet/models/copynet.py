@@ -66,7 +66,7 @@ class CopyNet(Seq2Seq):
 
     def encode(self, inputs: Tensor) -> CopyNetMemory:
         mask = inputs != PAD
-        m_e, v_last = self.encoder(self.embedding(inputs), mask)
+        m_e, v_last = self.encoder(inputs, self.embedding, mask)
         attention_keys, copy_keys = self.attention.memory(m_e), torch.tanh(self.copy(m_e))
         return CopyNetMemory(inputs, mask, m_e, attention_keys, copy_keys, v_last)
 

@@ -26,7 +26,7 @@ class PlainGRU(Seq2Seq):
         self.vocabulary = nn.Linear(2 * hidden, vocab_size)
 
     def encode(self, inputs: Tensor) -> Tensor:
-        _, v_last = self.encoder(self.embedding(inputs), inputs != PAD)
+        _, v_last = self.encoder(inputs, self.embedding, inputs != PAD)
         return v_last
 
     def start(self, memory: Tensor) -> Tensor:
@@ -37,5 +37,5 @@ class PlainGRU(Seq2Seq):
         return Step(without_pad(self.vocabulary(v_hidd)), v_hidd)
 
     def forward(self, inputs: Tensor, previous: Tensor, *, repeats: bool = True) -> Tensor:
-        v_hidd = self.decoder(self.embedding(previous), self.encode(inputs))
+        v_hidd = self.decoder.read(previous, self.embedding, self.encode(inputs))
         return without_pad(self.vocabulary(v_hidd))

@@ -66,7 +66,7 @@ class PermNetD(Seq2Seq):
 
     def encode(self, inputs: Tensor) -> PermNetDMemory:
         mask = inputs != PAD
-        m_e, v_last = self.encoder(self.embedding(inputs), mask)  # Eq. 3
+        m_e, v_last = self.encoder(inputs, self.embedding, mask)  # Eq. 3
         return PermNetDMemory(v_last, self.resolver.read(m_e, inputs, mask))
 
     def start(self, memory: PermNetDMemory) -> Tensor:
@@ -86,7 +86,7 @@ class PermNetD(Seq2Seq):
 
     def forward(self, inputs: Tensor, previous: Tensor, *, repeats: bool = True) -> Tensor:
         memory = self.encode(inputs)
-        v_hidd = self.decoder(self.embedding(previous), memory.v_last)  # Eq. 6, all steps
+        v_hidd = self.decoder.read(previous, self.embedding, memory.v_last)  # Eq. 6, all steps
         return self._logits(v_hidd, self.resolver.point(memory.resolver, v_hidd))[1]
 
     def _logits(self, v_hidd: Tensor, point: DirectPoint) -> tuple[Tensor, Tensor]:

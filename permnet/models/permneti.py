@@ -73,7 +73,7 @@ class PermNetI(Seq2Seq):
 
     def encode(self, inputs: Tensor) -> PermNetIMemory:
         mask = inputs != PAD
-        m_e, v_last = self.encoder(self.embedding(inputs), mask)  # Eq. 14
+        m_e, v_last = self.encoder(inputs, self.embedding, mask)  # Eq. 14
         return PermNetIMemory(v_last, self.resolver.read(m_e, inputs, mask))
 
     def start(self, memory: PermNetIMemory) -> PermNetIState:
@@ -102,7 +102,7 @@ class PermNetI(Seq2Seq):
     def forward(self, inputs: Tensor, previous: Tensor, *, repeats: bool = True) -> Tensor:
         memory = self.encode(inputs)
         if self.without == "attn":
-            v_hidd = self.decoder(self.embedding(previous), memory.v_last)  # Eq. 23, all steps
+            v_hidd = self.decoder.read(previous, self.embedding, memory.v_last)  # Eq. 23, all steps
         else:
             v_hidd = self._attending(memory, previous, repeats)
         return self._logits(v_hidd, self.resolver.point(memory.resolver, v_hidd))[1]

@@ -47,7 +47,7 @@ class _Pointer(Seq2Seq):
 
     def encode(self, inputs: Tensor) -> PointerMemory:
         mask = inputs != PAD
-        m_e, v_last = self.encoder(self.embedding(inputs), mask)
+        m_e, v_last = self.encoder(inputs, self.embedding, mask)
         return PointerMemory(inputs, mask, m_e, self.attention.memory(m_e), v_last)
 
     def start(self, memory: PointerMemory) -> Tensor:
@@ -69,7 +69,7 @@ class PointerNetwork(_Pointer):
 
     def forward(self, inputs: Tensor, previous: Tensor, *, repeats: bool = True) -> Tensor:
         memory = self.encode(inputs)
-        v_hidd = self.decoder(self.embedding(previous), memory.v_last)
+        v_hidd = self.decoder.read(previous, self.embedding, memory.v_last)
         return self._logits(memory, self._point(memory, v_hidd))
 
     def _logits(self, memory: PointerMemory, pointed: Tensor) -> Tensor:

@@ -145,6 +145,10 @@ class Transformer(Seq2Seq):
         self.decoder: Any = nn.ModuleList(DecoderLayer(*sizes) for _ in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(embedding) for _ in range(2))
         self.vocabulary = nn.Linear(embedding, vocab_size)
+        for weight in [
+            p for p in (*self.encoder.parameters(), *self.decoder.parameters()) if p.dim() > 1
+        ]:
+            nn.init.xavier_uniform_(weight)
 
     def encode(self, inputs: Tensor) -> TransformerMemory:
         mask = (inputs != PAD)[:, None, None]
@@ -193,10 +197,11 @@ class Transformer(Seq2Seq):
 
 def sinusoids(first: int, count: int, like: Tensor) -> Tensor:
     """Positions as waves (count, E): pairs of sin and cos, from period 2π up to 10,000 · 2π."""
-    size = like.shape[-1]
-    at = torch.arange(first, first + count, device=like.device)
-    rate = 1e4 ** (torch.arange(0, size, 2, device=like.device) / -size)
-    angle = at[:, None] * rate  # in single precision at least, whatever `like` is kept in
+    size, device = like.shape[-1], like.device
+    wide = torch.promote_types(like.dtype, torch.float32)  # bf16 would blur the later positions
+    at = torch.arange(first, first + count, device=device, dtype=wide)
+    rate = 1e4 ** (torch.arange(0, size, 2, device=device, dtype=wide) / -size)
+    angle = at[:, None] * rate
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :size].to(like.dtype)
 
 
