@@ -59,7 +59,8 @@ def sum_by_token(weights: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
     On a GPU as a product with the one-hot input, which beats colliding additions.
     """
     if weights.is_cuda:
-        return weights @ F.one_hot(ids, vocab_size).to(weights.dtype)
+        one_hot = ids[..., None] == torch.arange(vocab_size, device=ids.device)
+        return weights @ one_hot.to(weights.dtype)
     out = weights.new_zeros(*weights.shape[:-1], vocab_size)
     return out.scatter_add(-1, ids[:, None].expand_as(weights), weights)
 
