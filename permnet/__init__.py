@@ -1,3 +1,66 @@
-"""Sequence-to-sequence models that resolve references."""
+"""Sequence-to-sequence models that resolve references.
+
+    permnet.resolve("a 1 b 2 c 3 <sep> 1 3 2").tokens   # a trained model's answer: a c b
+    permnet.benchmark("PI20").split("test")             # 100,000 frozen examples
+    permnet.score("PI20", predictions)                  # anyone's output on them
+    permnet.load("PI1-4").model                         # a torch.nn.Module
+
+Names are imported when they are first used, so that `import permnet` alone does not import torch.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from permnet.checkpoint import load
+    from permnet.models import DirectResolver, IndirectResolver, PermNetD, PermNetI
+    from permnet.resolve import resolve
+    from permnet.score import score
+    from permnet.tasks.benchmarks import benchmark
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "DirectResolver",
+    "IndirectResolver",
+    "PermNetD",
+    "PermNetI",
+    "benchmark",
+    "load",
+    "resolve",
+    "score",
+]
+
+_HOMES = {
+    "DirectResolver": "permnet.models",
+    "IndirectResolver": "permnet.models",
+    "PermNetD": "permnet.models",
+    "PermNetI": "permnet.models",
+    "benchmark": "permnet.tasks.benchmarks",
+    "load": "permnet.checkpoint",
+    "resolve": "permnet.resolve",
+    "score": "permnet.score",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'permnet' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES]
+
+
+class _Package(ModuleType):
+    """Keeps `permnet.score` the function once the module of that name is imported, too."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -21,6 +21,8 @@ def build(config: ModelConfig, vocab: Vocab, task: Task) -> Seq2Seq:
     for name in SIZES:
         if not 1 <= getattr(config, name) <= LARGEST:
             raise PermnetError(f"model.{name} is 1 to {LARGEST}, not {getattr(config, name)}")
+    if vocab.reserved > LARGEST:
+        raise PermnetError(f"a vocabulary reserves up to {LARGEST} ids, not {vocab.reserved}")
     model = MODELS[config.name]
     accepted = inspect.signature(model).parameters
     if config.without is not None and "without" not in accepted:

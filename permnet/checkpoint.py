@@ -104,7 +104,9 @@ def replacing(folder: str | Path) -> Iterator[Path]:
     or the new one; in the blink between two renames the old one as `.NAME.old`, where `load` and
     `describe` look too.
     """
-    folder = Path(folder)
+    folder = Path(os.path.abspath(folder))
+    if not folder.name:
+        raise PermnetError(f"{folder} is no place for a checkpoint: choose another folder")
     partial, old = folder.with_name(f".{folder.name}.part"), _old(folder)
     try:
         if folder.exists() and not (folder.is_dir() and _may_replace(folder)):
@@ -164,7 +166,7 @@ def find(name_or_folder: str | Path) -> Path:
             return path
     except (OSError, ValueError):  # an impossible path, such as one with a NUL byte, or "/"
         pass
-    raise unknown("model, and no folder,", str(name_or_folder), names)
+    raise unknown("model or folder", str(name_or_folder), names)
 
 
 def describe(name_or_folder: str | Path) -> Description:
@@ -245,9 +247,7 @@ def _load_model(path: Path, about: Description) -> Seq2Seq:
     if not path.is_file():
         raise PermnetError(f"{path} is missing: {path.parent} is not a checkpoint")
     with safe_open(path, framework="pt") as file:
-        # Shapes are compared on a model without memory: a damaged config must not exhaust it.
-        with torch.device("meta"):
-            expected = build(about.run.model, about.vocab, about.task).state_dict()
+        expected = _expected(path.with_name(CONFIG), about)
         stored = set(file.keys())
         for name in (*expected, *stored):
             if name not in stored:
@@ -264,6 +264,15 @@ def _load_model(path: Path, about: Description) -> Seq2Seq:
         model = build(about.run.model, about.vocab, about.task)
     model.load_state_dict(weights)
     return model.eval()
+
+
+def _expected(config: Path, about: Description) -> dict[str, Tensor]:
+    """The weights that the config asks for, without memory: a damaged one must not exhaust it."""
+    try:
+        with torch.device("meta"):
+            return build(about.run.model, about.vocab, about.task).state_dict()
+    except PermnetError as error:
+        raise PermnetError(f"{config}: {error}") from error
 
 
 def _checked(tensor: Tensor, name: str, path: Path) -> Tensor:

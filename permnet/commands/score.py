@@ -41,11 +41,11 @@ def score(
     if json:
         print(dumps(figures))
     else:
-        Console().print(_table(figures))
+        Console().print(figures_table(figures))
     return 0
 
 
-def _table(figures: dict[str, Any]) -> Table:
+def figures_table(figures: dict[str, Any]) -> Table:
     table = Table(title=f"{figures['benchmark']} {figures['split']}")
     table.add_column("examples")
     for heading in ("count", "TA %", "WEA %"):

@@ -1,0 +1,110 @@
+"""The command line: `permnet COMMAND …`. A user's error is one line and exit code 2."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+
+import tyro
+
+from permnet import __version__
+from permnet.commands.data import data
+from permnet.commands.eval import evaluate
+from permnet.commands.models import models
+from permnet.commands.resolve import resolve
+from permnet.commands.score import score
+from permnet.commands.sweep import sweep
+from permnet.commands.train import train
+from permnet.errors import PermnetError, unknown
+
+COMMANDS: dict[str, Callable[..., int]] = {
+    "data": data,
+    "score": score,
+    "resolve": resolve,
+    "eval": evaluate,
+    "models": models,
+    "train": train,
+    "sweep": sweep,
+}
+
+HELP = """usage: permnet COMMAND …
+
+Sequence-to-sequence models that resolve references.
+
+{commands}
+
+For example:
+
+    permnet resolve "a 1 b 2 c 3 <sep> 1 3 2"
+    permnet data PI20 --limit 3
+    permnet models
+
+Each command tells more: permnet resolve --help
+The version: permnet --version"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(arguments)
+        if sys.stdout:
+            sys.stdout.flush()
+    except PermnetError as error:
+        return _fail(str(error))
+    except BrokenPipeError:  # the reader has left, as `head` does
+        _discard_output()
+        return 0
+    except OSError as error:
+        _discard_output()
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    name, *rest = arguments or ["--help"]
+    if name in ("-h", "--help"):
+        firsts = {
+            name: (command.__doc__ or "").split("\n")[0] for name, command in COMMANDS.items()
+        }
+        print(HELP.format(commands="\n".join(f"    {n:9}{first}" for n, first in firsts.items())))
+        return 0
+    if name == "--version":
+        print(f"permnet {__version__}")
+        return 0
+    if name not in COMMANDS:
+        raise unknown("command", name, COMMANDS)
+    command = tyro.cli(
+        _deferred(COMMANDS[name]),
+        prog=f"permnet {name}",
+        args=rest,
+        config=(tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
+    )
+    return command()
+
+
+def _deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
+    """The function's arguments parsed, its call left for later.
+
+    The parser takes a ValueError, which PermnetError is, for a bad argument of its own.
+    """
+
+    @wraps(function)
+    def parsed(*args: object, **options: object) -> Callable[[], int]:
+        return partial(function, *args, **options)
+
+    return parsed
+
+
+def _fail(message: str) -> int:
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+    print(f"permnet: error: {shown}", file=sys.stderr)
+    return 2
+
+
+def _discard_output() -> None:
+    """Python flushes once more when it exits: give it somewhere to flush to."""
+    if sys.stdout:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,63 @@
+"""`permnet eval`: the figures of a trained model on a benchmark."""
+
+from json import dumps
+from typing import Annotated
+
+from rich.console import Console
+from rich.progress import Progress
+from tyro.conf import Positional, arg
+
+from permnet.commands.score import figures_table
+from permnet.tasks.benchmarks import SplitName
+from permnet.tasks.benchmarks import benchmark as find_benchmark
+
+
+def evaluate(
+    model: Positional[Annotated[str, arg(metavar="MODEL")]],
+    /,
+    benchmark: str | None = None,
+    split: SplitName = "test",
+    limit: int | None = None,
+    json: bool = False,
+) -> int:
+    """Measure a trained model on a benchmark.
+
+    The model runs freely, the most likely token at each step; TA with teacher forcing is given
+    beside it. A GPU is used where there is one.
+
+    For example:
+
+        permnet eval PI1-4
+        permnet eval runs/mine/best --benchmark PI10 --split validation --limit 1000 --json
+
+    Args:
+        model: A shipped model or a checkpoint's folder.
+        benchmark: Its name, such as PI20 or PI20@1; unless given, the one it was trained on.
+        split: Which split.
+        limit: Only its first so many examples.
+        json: Print one JSON object instead of a table.
+    """
+    import torch
+
+    from permnet.checkpoint import load
+    from permnet.evaluate import evaluate as figures_of
+
+    checkpoint = load(model)
+    chosen = find_benchmark(benchmark or checkpoint.run.benchmark).split(split, limit)
+    on_device = checkpoint.model.to("cuda" if torch.cuda.is_available() else "cpu")
+    screen = Console(stderr=True)
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        job = bar.add_task(str(chosen.benchmark))
+        figures = figures_of(
+            on_device,
+            chosen,
+            vocab=checkpoint.vocab,
+            progress=lambda done, total: bar.update(job, completed=done, total=total),
+        )
+    if json:
+        print(dumps(figures, allow_nan=False))
+    else:
+        console = Console()
+        console.print(figures_table(figures))
+        console.print(f"TA with teacher forcing: {100 * figures['teacher_forced_ta']:.2f} %")
+    return 0

@@ -1,0 +1,240 @@
+"""Answers to questions in words, from a model's weights alone: no solver is imported here."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import overload
+
+import torch
+from torch import Tensor
+
+from permnet.build import FIXED_LENGTH
+from permnet.checkpoint import Checkpoint, Description, describe, load, shipped
+from permnet.decode import Answers, greedy
+from permnet.errors import PermnetError
+from permnet.tasks.permutation import NOISE, Parsed, Task, parse
+from permnet.vocab import EOS, SOS, SPECIALS, Vocab, data_names
+
+LONGEST_TEXT = 1_000_000  # characters; the longest question of any benchmark has under 2,000
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The output tokens, how sure the model was of each, and where in the input it found it.
+
+    Positions count the input's tokens from 0, `<sos>` apart. A position is None where the token
+    does not stand in the input, and everywhere with models that do not point.
+    """
+
+    tokens: list[str]
+    confidence: list[float]
+    positions: list[int | None]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question in a model's ids, from `<sos>` to `<eos>`; `lent` are the ids of unseen tokens."""
+
+    ids: list[int]
+    lent: dict[str, int]
+    length: int
+    """The number of data."""
+
+
+class Resolver:
+    """A trained model that answers questions.
+
+    >>> resolver = Resolver.load("PI1-4")  # doctest: +SKIP
+    >>> resolver("a 1 b 2 c 3 <sep> 1 3 2").tokens  # doctest: +SKIP
+    ['a', 'c', 'b']
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+
+    @classmethod
+    def load(cls, model: str | Path) -> "Resolver":
+        """The resolver of a shipped model, by name, or of a checkpoint's folder."""
+        return cls(load(model))
+
+    @overload
+    def __call__(self, text: str) -> Answer: ...
+    @overload
+    def __call__(self, text: list[str]) -> list[Answer]: ...
+    def __call__(self, text: str | list[str]) -> Answer | list[Answer]:
+        """The answer to a text, or to each of several; a bad one is an error."""
+        return _all_or_error(self, text)
+
+    def each(self, texts: Sequence[str]) -> list[Answer | PermnetError]:
+        """The answer to each text, or what is wrong with it."""
+        found: dict[int, Answer | PermnetError] = {}
+        questions: dict[int, Question] = {}
+        for i, text in enumerate(texts):
+            try:
+                questions[i] = read(text, self.checkpoint)
+            except PermnetError as error:
+                found[i] = error
+        for rows in _alike(questions):
+            answers = self._answer([questions[i] for i in rows])
+            found.update(zip(rows, answers, strict=True))
+        return [found[i] for i in range(len(texts))]
+
+    def _answer(self, questions: list[Question]) -> list[Answer]:
+        """Answers to questions of one length."""
+        model = self.checkpoint.model
+        inputs = torch.tensor([question.ids for question in questions])
+        found = greedy(model, inputs, self.checkpoint.task.target_width, record=True)
+        if not bool(found.confidence.isfinite().all()):
+            raise PermnetError("the model's weights overflow on this question: it cannot answer")
+        places = _places(inputs, found)
+        answers = []
+        for row, question in enumerate(questions):
+            ids = found.ids[row].tolist()
+            length = ids.index(EOS) if EOS in ids else len(ids)
+            answers.append(
+                Answer(
+                    self.checkpoint.vocab.decode(ids[:length], question.lent),
+                    found.confidence[row, :length].tolist(),
+                    [None if at < 0 else at for at in places[row, :length].tolist()],
+                )
+            )
+        return answers
+
+
+class Shipped:
+    """All shipped models: each text goes to the smallest that was trained for its like."""
+
+    def __init__(self) -> None:
+        if not shipped():
+            raise PermnetError("no trained models come with this copy: name a checkpoint's folder")
+        self._known = {name: describe(name) for name in shipped()}
+        self._loaded: dict[str, Resolver] = {}
+
+    def each(self, texts: Sequence[str]) -> list[Answer | PermnetError]:
+        found: dict[int, Answer | PermnetError] = {}
+        chosen = defaultdict(list)
+        for i, text in enumerate(texts):
+            try:
+                chosen[self._choose(text)].append(i)
+            except PermnetError as error:
+                found[i] = error
+        for name, rows in chosen.items():
+            if name not in self._loaded:
+                self._loaded[name] = Resolver.load(name)
+            answers = self._loaded[name].each([texts[i] for i in rows])
+            found.update(zip(rows, answers, strict=True))
+        return [found[i] for i in range(len(texts))]
+
+    def _choose(self, text: str) -> str:
+        reasons = defaultdict(list)
+        for name, about in self._known.items():
+            try:
+                question = read(text, about)
+            except PermnetError as error:
+                reasons[str(error)].append(name)
+                continue
+            if question.length >= about.task.shortest:
+                return name
+            reasons[f"trained on {about.task.shortest} data or more"].append(name)
+        raise PermnetError(
+            "no shipped model covers the question: "
+            + "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+        )
+
+
+@overload
+def resolve(text: str, model: str | Path | None = None) -> Answer: ...
+@overload
+def resolve(text: list[str], model: str | Path | None = None) -> list[Answer]: ...
+def resolve(text: str | list[str], model: str | Path | None = None) -> Answer | list[Answer]:
+    """The answer to a text, or to each of several, from a shipped model or a checkpoint's folder.
+
+    Without `model`, from the smallest shipped one that was trained for its like. To ask one model
+    often, keep a `Resolver`.
+    """
+    return _all_or_error(Shipped() if model is None else Resolver.load(model), text)
+
+
+def _all_or_error(source: Resolver | Shipped, text: str | list[str]) -> Answer | list[Answer]:
+    answers = []
+    for answer in source.each([text] if isinstance(text, str) else text):
+        if isinstance(answer, PermnetError):
+            raise answer
+        answers.append(answer)
+    return answers[0] if isinstance(text, str) else answers
+
+
+def read(text: str, about: Description) -> Question:
+    """The question in the ids of the model described, or what is wrong with it."""
+    if len(text) > LONGEST_TEXT:
+        raise PermnetError(f"the text has {len(text)} characters: at most {LONGEST_TEXT} are read")
+    strange = next((c for c in text if not (c.isprintable() or c.isspace())), None)
+    if strange is not None:
+        raise PermnetError(f"the text holds the character {strange!r}: write printable ones only")
+    tokens = text.split()
+    task = about.task
+    parsed = parse(task.kind, tokens, NOISE if task.noise else ())
+    _check_size(parsed, task)
+    _check_roles(parsed, task, about.vocab)
+    sos, eos = SPECIALS[SOS], SPECIALS[EOS]
+    body = tokens[tokens[0] == sos : len(tokens) - (tokens[-1] == eos)]
+    ids, lent = about.vocab.encode([sos, *body, eos])
+    _check_width(ids, about)
+    return Question(ids, lent, len(parsed.data))
+
+
+def _check_size(parsed: Parsed, task: Task) -> None:
+    for what, part in (("data", parsed.data), ("queries", parsed.queries)):
+        if len(part) > task.longest:
+            raise PermnetError(
+                f"the question has {len(part)} {what}, the model was built for up to "
+                f"{task.longest}: choose a larger one"
+            )
+
+
+def _check_roles(parsed: Parsed, task: Task, vocab: Vocab) -> None:
+    """A token the model knows as a datum is no key to it, and the other way round."""
+    data = set(data_names(task.size))
+    for token in parsed.data:
+        if token in vocab and token not in data:
+            raise PermnetError(f"{token!r} stands among the data, but is none to this model")
+    for token in (*parsed.keys, *parsed.queries):
+        if token in data:
+            raise PermnetError(f"{token!r} stands for a key, but is a datum to this model")
+
+
+def _check_width(ids: list[int], about: Description) -> None:
+    most = about.task.input_width
+    if len(ids) > most:
+        raise PermnetError(f"the question has {len(ids)} tokens, the model reads up to {most}")
+    without = about.run.model.without
+    if without in FIXED_LENGTH and len(ids) != most:
+        raise PermnetError(
+            f"without {without} this model reads inputs of exactly {most} tokens, not {len(ids)} "
+            "(<sos>, <sep> and <eos> counted)"
+        )
+
+
+def _alike(questions: dict[int, Question]) -> list[list[int]]:
+    """Groups of questions of equal length: nothing is padded, and nothing waits for a long one."""
+    groups = defaultdict(list)
+    for i, question in questions.items():
+        groups[len(question.ids)].append(i)
+    return [
+        rows[start : start + BATCH]
+        for rows in groups.values()
+        for start in range(0, len(rows), BATCH)
+    ]
+
+
+def _places(inputs: Tensor, found: Answers) -> Tensor:
+    """Per output (B, T) the position, `<sos>` apart, that gave most to its token, or -1."""
+    places = torch.full_like(found.ids, -1)
+    for t, step in enumerate(found.steps):
+        if step.positions is not None:
+            held = inputs == found.ids[:, t, None]
+            best = step.positions.masked_fill(~held, -torch.inf).argmax(1) - 1
+            places[:, t] = torch.where(held.any(1), best, -1)
+    return places
