@@ -229,7 +229,8 @@ def time_tiles(case: Case) -> None:
     problem, usual = Problem.draw(case, padded=False), triton_gru.TILES[key]
     for tile in [(r, w) for r in (16, 32, 64) for w in (2, 4, 8) if r * case.hidden >= 128 * w]:
         triton_gru.TILES[key] = tile
-        attempt(time_tile, problem, tile)
+        if triton_gru.fits(problem.h0.unflatten(1, (case.directions, -1))):
+            attempt(time_tile, problem, tile)
     triton_gru.TILES[key] = usual
 
 

@@ -1,6 +1,9 @@
 """The GRU's fast walks against an obvious loop and torch's own GRU."""
 
+import importlib.util
 import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -11,9 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from permnet.kernels import gru as kernels
 
-CUDA = torch.cuda.is_available()
-if not CUDA:  # before Triton is imported: its interpreter runs the kernels on a CPU
-    os.environ["TRITON_INTERPRET"] = "1"
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def gru_reference(x, h0, w_ih, w_hh, b_ih, b_hh, lengths=None, reverse=False):
@@ -144,14 +145,24 @@ def test_no_gates_are_kept_without_gradients(monkeypatch):
 
 @pytest.fixture
 def triton_gru(monkeypatch):
-    """Triton's walks for float32: interpreted on a CPU, compiled on a GPU."""
-    pytest.importorskip("triton")
+    """Triton's walks for any tensor: compiled on a GPU, interpreted on a CPU."""
     from permnet.kernels import triton_gru
 
     monkeypatch.setattr(kernels, "_walks", lambda _: (triton_gru.forward, triton_gru.backward))
     return triton_gru
 
 
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
+def test_triton_through_its_interpreter():
+    # In a process of its own: the interpreter must be chosen before anyone imports Triton.
+    command = [sys.executable, "-m", "pytest", __file__, "-m", "gpu", "-k", "triton_walks"]
+    env = os.environ | {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "12 passed" in done.stdout
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize(("batch", "steps", "hidden"), [(5, 7, 3), (5, 1, 16), (19, 3, 20)])
 @pytest.mark.parametrize("padded", [False, True])
@@ -159,11 +170,10 @@ def test_triton_walks_are_the_plain_ones(
     triton_gru, monkeypatch, fused, batch, steps, hidden, padded
 ):
     monkeypatch.setattr(triton_gru, "fits", lambda _: fused)
-    device = "cuda" if CUDA else "cpu"
     torch.manual_seed(0)
-    lengths = some_lengths(batch, steps, device) if padded else None
-    ids = torch.randint(9, (batch, steps), device=device)
-    kind = {"device": device}
+    lengths = some_lengths(batch, steps, DEVICE) if padded else None
+    ids = torch.randint(9, (batch, steps), device=DEVICE)
+    kind = {"device": DEVICE}
     x = torch.randn(batch, steps, 4, **kind)
     h0, both = torch.randn(batch, hidden, **kind), torch.randn(batch, 2 * hidden, **kind)
     w_ih, w_hh, b_ih, b_hh = weights(4, hidden, **kind)

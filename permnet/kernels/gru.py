@@ -118,9 +118,10 @@ class _Recurrence(torch.autograd.Function):
         save: bool,
     ) -> tuple[Tensor, Tensor]:
         inputs, h0, w_hh, b_n = (t.contiguous() for t in (inputs, h0, w_hh, b_n))
-        ids = None if ids is None else ids.contiguous()
+        ids, lengths = (None if t is None else t.contiguous() for t in (ids, lengths))
         walk, _ = _walks(h0)
-        out, last, gates = walk(inputs, ids, h0, w_hh, b_n, lengths, flip, save)
+        with torch.cuda.device_of(h0):
+            out, last, gates = walk(inputs, ids, h0, w_hh, b_n, lengths, flip, save)
         ctx.save_for_backward(gates, out, ids, h0, w_hh, lengths)
         ctx.flip, ctx.vocab = flip, inputs.shape[1]
         return out, last
@@ -130,7 +131,10 @@ class _Recurrence(torch.autograd.Function):
     def backward(ctx: Any, dout: Tensor, dlast: Tensor) -> tuple[Tensor | None, ...]:
         gates, out, ids, h0, w_hh, lengths = ctx.saved_tensors
         _, walk = _walks(h0)
-        dgates, prev, dh0 = walk(dout.contiguous(), dlast, gates, out, h0, w_hh, lengths, ctx.flip)
+        with torch.cuda.device_of(h0):
+            dgates, prev, dh0 = walk(
+                dout.contiguous(), dlast, gates, out, h0, w_hh, lengths, ctx.flip
+            )
         hidden = h0.shape[-1]
         if ids is None:
             dinputs, db_n = dgates[..., : 3 * hidden], dgates[..., 3 * hidden :].sum((0, 1))
@@ -202,13 +206,13 @@ def plain_forward(
     gates = h0.new_empty(batch, steps, directions, 4 * hidden) if save else h0.new_empty(0)
     last = torch.empty_like(h0)
     for d in range(directions):
-        x = inputs[:, :, d] if ids is None else F.embedding(ids, inputs[d])
         bias = F.pad(b_n[d], (2 * hidden, 0))
         h = h0[:, d]
         for t in _order(steps, d, flip):
-            x_n, x_rz = x[:, t].split((hidden, 2 * hidden), 1)
+            x = inputs[:, t, d] if ids is None else F.embedding(ids[:, t], inputs[d])
+            x_n, x_rz = x.split((hidden, 2 * hidden), 1)
             h_rz, h_n = F.linear(h, w_hh[d], bias).split((2 * hidden, hidden), 1)
-            r, z = torch.sigmoid(x_rz + h_rz).chunk(2, 1)
+            r, z = h_rz.add_(x_rz).sigmoid_().chunk(2, 1)
             n = torch.addcmul(x_n, r, h_n).tanh_()
             new = torch.lerp(n, h, z)
             if lengths is None:
@@ -239,27 +243,25 @@ def plain_backward(
     """
     steps, directions, hidden = out.shape[1:]
     dgates, prev, dh0 = torch.empty_like(gates), torch.empty_like(out), torch.empty_like(h0)
-    times = torch.arange(steps, device=out.device)
-    ends = torch.full_like(out[:, 0, 0, 0], steps) if lengths is None else lengths
-    live = (times < ends[:, None])[..., None]
     for d in range(directions):
         order = _order(steps, d, flip)
-        first = ends[:, None] - 1 if order.step < 0 else 0
-        begins = (times == first)[..., None]
-        prev[:, :, d] = torch.where(begins, h0[:, None, d], out[:, :, d].roll(order.step, 1))
-        # What multiplies the state's gradient in each gate's, for all steps at once.
-        r, z, n, h_n = gates[:, :, d].chunk(4, -1)
-        to_n = (1 - z) * (1 - n * n) * live
-        to_r = h_n * r * (1 - r) * to_n
-        to_z = (prev[:, :, d] - n) * z * (1 - z) * live
-        slopes = torch.cat((to_n, to_r, to_z, r * to_n), -1)
-        keep = torch.where(live, z, 1.0)
-        into = dout[:, :, d] * live
         dh = dlast[:, d]
-        for t in reversed(order):
-            g = dh + into[:, t]
-            dgates[:, t, d] = step = slopes[:, t] * g.repeat(1, 4)
-            dh = torch.addmm(g * keep[:, t], step[:, hidden:], w_hh[d])
+        for i in reversed(range(steps)):
+            t = order[i]
+            h = out[:, order[i - 1], d] if i else h0[:, d]
+            g = dh + dout[:, t, d]
+            if lengths is not None:
+                live = (t < lengths)[:, None]
+                g = torch.where(live, g, 0.0)
+                h = torch.where((order[i - 1] < lengths)[:, None], h, h0[:, d])
+            r, z, n, h_n = gates[:, t, d].chunk(4, 1)
+            dn = g * (1 - z) * (1 - n * n)
+            dr = dn * h_n * r * (1 - r)
+            dz = g * (h - n) * z * (1 - z)
+            step = torch.cat((dn, dr, dz, dn * r), 1)
+            before = torch.addmm(g * z, step[:, hidden:], w_hh[d])
+            dh = before if lengths is None else torch.where(live, before, dh)
+            dgates[:, t, d], prev[:, t, d] = step, h
         dh0[:, d] = dh
     return dgates, prev, dh0
 

@@ -202,9 +202,17 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
     tl.store(dstate, dh, mask=mask)
 
 
-def fits(hidden: int) -> bool:
-    """Whether the recurrent weights of a state of this size stay on chip."""
-    return (_precision(), padded(hidden)) in TILES
+def fits(h0: Tensor) -> bool:
+    """Whether the recurrent weights of a state like h0 (B, D, H) stay on chip, as TILES wants."""
+    cols = padded(h0.shape[-1])
+    tile = TILES.get((_precision(), cols))
+    if tile is None or not h0.is_cuda:
+        return tile is not None
+    # Three weight matrices and, on the way back, four tiles that change hands.
+    needed = 4 * (3 * cols**2 + 4 * tile[0] * cols)
+    card = torch.cuda.get_device_properties(h0.device)
+    room = getattr(card, "shared_memory_per_block_optin", card.shared_memory_per_block)
+    return bool(needed <= room)
 
 
 def forward(
@@ -221,7 +229,7 @@ def forward(
     batch, directions, hidden = h0.shape
     steps = (inputs if ids is None else ids).shape[1]
     vocab = inputs.shape[1]
-    fused = fits(hidden)
+    fused = fits(h0)
     state = _directions_first(h0)
     out = h0.new_empty(batch, steps, directions, hidden)
     gates = h0.new_empty(batch, steps, directions, 4 * hidden) if save else None
@@ -264,7 +272,7 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The Triton twin of `permnet.kernels.gru.plain_backward`."""
     batch, steps, directions, hidden = out.shape
-    fused = fits(hidden)
+    fused = fits(h0)
     dstate = _directions_first(dlast)
     dgates, prev = torch.empty_like(gates), torch.empty_like(out)
     # Two directions stand at different times: only side by side can one product take both.
