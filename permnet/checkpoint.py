@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from permnet.build import build
@@ -92,7 +92,7 @@ def write(
         "vocab": vocab.to_json(),
         "provenance": provenance,
     }
-    save_file(weights, folder / WEIGHTS)
+    (folder / WEIGHTS).write_bytes(to_bytes(weights))
     (folder / CONFIG).write_text(json.dumps(config, indent=1, allow_nan=False) + "\n")
 
 

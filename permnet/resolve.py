@@ -39,8 +39,7 @@ class Question:
 
     ids: list[int]
     lent: dict[str, int]
-    length: int
-    """The number of data."""
+    parsed: Parsed
 
 
 class Resolver:
@@ -131,13 +130,10 @@ class Shipped:
         reasons = defaultdict(list)
         for name, about in self._known.items():
             try:
-                question = read(text, about)
+                _check_likeness(read(text, about).parsed, about.task)
+                return name
             except PermnetError as error:
                 reasons[str(error)].append(name)
-                continue
-            if question.length >= about.task.shortest:
-                return name
-            reasons[f"trained on {about.task.shortest} data or more"].append(name)
         raise PermnetError(
             "no shipped model covers the question: "
             + "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
@@ -182,7 +178,7 @@ def read(text: str, about: Description) -> Question:
     body = tokens[tokens[0] == sos : len(tokens) - (tokens[-1] == eos)]
     ids, lent = about.vocab.encode([sos, *body, eos])
     _check_width(ids, about)
-    return Question(ids, lent, len(parsed.data))
+    return Question(ids, lent, parsed)
 
 
 def _check_size(parsed: Parsed, task: Task) -> None:
@@ -203,6 +199,19 @@ def _check_roles(parsed: Parsed, task: Task, vocab: Vocab) -> None:
     for token in (*parsed.keys, *parsed.queries):
         if token in data:
             raise PermnetError(f"{token!r} stands for a key, but is a datum to this model")
+
+
+def _check_likeness(parsed: Parsed, task: Task) -> None:
+    """Refuses what the task never asks: a model may answer it, but nobody taught it to."""
+    count = len(parsed.data)
+    if count < task.shortest:
+        raise PermnetError(f"trained on {task.shortest} data or more, not {count}")
+    if len(parsed.queries) != count:
+        raise PermnetError(
+            f"trained on as many queries as data, not {len(parsed.queries)} for {count}"
+        )
+    if task.kind != "dict" and len(set(parsed.queries)) < count:
+        raise PermnetError("trained on queries that do not repeat")
 
 
 def _check_width(ids: list[int], about: Description) -> None:

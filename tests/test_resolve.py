@@ -203,13 +203,27 @@ def ship(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_smallest_that_covers_answers(tmp_path: Path, monkeypatch) -> None:
     ship(tmp_path, monkeypatch)
-    ten = " ".join(f"{d} {k}" for k, d in enumerate("abcdefghij", 1)) + " <sep> 1 2 3"
+    ten = " ".join(f"{d} {k}" for k, d in enumerate("abcdefghij", 1))
+    ten += " <sep> 1 2 3 4 5 6 7 8 9 10"
     texts = {"a 1 b 2 <sep> 2 1": "PI1-4", "b a <sep> 1 0": "PD1-4", ten: "PI10"}
     for text, name in texts.items():
         assert resolve(text) == Resolver.load(name)(text)
     assert resolve(list(texts)) == [resolve(text, model=name) for text, name in texts.items()]
     with pytest.raises(PermnetError, match=r"no shipped model covers .*PI1-4.*PI10: trained on 10"):
         resolve("a 1 b 2 c 3 d 4 e 5 <sep> 1 2 3 4 5")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a 1 b 2 <sep> 2", "as many queries as data, not 1 for 2"), ("a 1 b 2 <sep> 2 2", "repeat")],
+)
+def test_only_a_named_model_answers_what_it_was_not_trained_on(
+    tmp_path: Path, monkeypatch, text: str, message: str
+) -> None:
+    ship(tmp_path, monkeypatch)
+    with pytest.raises(PermnetError, match=message):
+        resolve(text)
+    assert isinstance(resolve(text, model="PI1-4"), Answer)
 
 
 def test_nothing_shipped_is_said(tmp_path: Path, monkeypatch) -> None:

@@ -38,7 +38,8 @@ def resolve(
 
     Args:
         texts: The questions; none to read lines from standard input.
-        model: A shipped model or a checkpoint's folder; unless given, the smallest that covers it.
+        model: A shipped model or a checkpoint's folder, which then answers whatever it can read;
+            unless given, the smallest shipped one that was trained on questions of that form.
         json: Print a JSON object for each: output, confidence and positions, or error.
     """
     if not texts and sys.stdin.isatty():
