@@ -45,9 +45,8 @@ class Question:
 class Resolver:
     """A trained model that answers questions.
 
-    >>> resolver = Resolver.load("PI1-4")  # doctest: +SKIP
-    >>> resolver("a 1 b 2 c 3 <sep> 1 3 2").tokens  # doctest: +SKIP
-    ['a', 'c', 'b']
+    resolver = Resolver.load("PI1-4")
+    resolver("a 1 b 2 c 3 <sep> 1 3 2").tokens  # ['a', 'c', 'b']
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -112,6 +111,7 @@ class Shipped:
         self._loaded: dict[str, Resolver] = {}
 
     def each(self, texts: Sequence[str]) -> list[Answer | PermnetError]:
+        """The answer to each text, or why none of the models should give one."""
         found: dict[int, Answer | PermnetError] = {}
         chosen = defaultdict(list)
         for i, text in enumerate(texts):
