@@ -66,7 +66,8 @@ class Seq2Seq(nn.Module, ABC):
 
 def without_pad(logits: Tensor) -> Tensor:
     """The logits with `<pad>` impossible: padding is no answer."""
-    return logits.index_fill(-1, torch.tensor(PAD, device=logits.device), -torch.inf)
+    ids = torch.arange(logits.shape[-1], device=logits.device)
+    return logits.masked_fill(ids == PAD, -torch.inf)
 
 
 def take_rows(tree: Tree, rows: Tensor) -> Tree:
