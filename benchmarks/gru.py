@@ -17,6 +17,7 @@ product reads 4, the table's 4 with its one-hot matrix (V/H written and read).
 
 import argparse
 import dataclasses
+import itertools
 import statistics
 import traceback
 from collections.abc import Callable
@@ -226,17 +227,20 @@ def time_tiles(case: Case) -> None:
     key = ("tf32", triton_gru.padded(case.hidden))
     if key not in triton_gru.TILES:
         return
-    problem, usual = Problem.draw(case, padded=False), triton_gru.TILES[key]
-    for tile in [(r, w) for r in (16, 32, 64) for w in (2, 4, 8) if r * case.hidden >= 128 * w]:
-        triton_gru.TILES[key] = tile
-        if triton_gru.fits(problem.h0.unflatten(1, (case.directions, -1))):
-            attempt(time_tile, problem, tile)
+    problem, usual = Problem.draw(case, padded=False), triton_gru.TILES.pop(key)
+    attempt(time_tile, problem, "step by step")
+    for rows, warps in itertools.product((16, 32, 64), (2, 4, 8)):
+        triton_gru.TILES[key] = (rows, warps)
+        spread = rows * case.hidden >= 128 * warps  # at least four elements a thread
+        if spread and triton_gru.fits(problem.h0.unflatten(1, (case.directions, -1))):
+            mark = " (in use)" if (rows, warps) == usual else ""
+            attempt(time_tile, problem, f"rows {rows} warps {warps}{mark}")
     triton_gru.TILES[key] = usual
 
 
-def time_tile(problem: Problem, tile: tuple[int, int]) -> None:
+def time_tile(problem: Problem, label: str) -> None:
     spent = milliseconds(lambda: problem.results(problem.ours), graph=True)
-    print(f"{problem.case.name:22} rows {tile[0]:3} warps {tile[1]} {spent:9.3f}", flush=True)
+    print(f"{problem.case.name:22} {label:26} {spent:9.3f}", flush=True)
 
 
 def attempt(call: Callable[..., object], *args: object) -> bool:

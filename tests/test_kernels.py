@@ -1,5 +1,6 @@
 """The GRU's fast walks against an obvious loop and torch's own GRU."""
 
+import importlib.metadata
 import importlib.util
 import os
 import subprocess
@@ -154,6 +155,8 @@ def triton_gru(monkeypatch):
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
 def test_triton_through_its_interpreter():
+    if importlib.metadata.version("triton").startswith("3.6"):
+        pytest.skip("the interpreter of Triton 3.6 cannot count loops under NumPy 2.4")
     # In a process of its own: the interpreter must be chosen before anyone imports Triton.
     command = [sys.executable, "-m", "pytest", __file__, "-m", "gpu", "-k", "triton_walks"]
     env = os.environ | {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}

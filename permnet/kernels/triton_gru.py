@@ -126,7 +126,7 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
     gates,
     out,
     h0,  # (B, D, H)
-    w_hh,  # None where the host forms the product
+    w_hh,  # (D, H, 3H): the inner axis of the product lies close; None where the host forms it
     lengths,
     dgates,  # (B, T, D, 4H): n, r, z towards the inputs; r, z, hidden n towards the state
     prev,  # (B, T, D, H), the state before each step
@@ -159,11 +159,11 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
     narrow, wide = row * T * D * H + col, row * T * D * 4 * H + col
     dh = tl.load(dstate, mask=mask, other=0.0)
     if w_hh is not None:
-        w_hh += d * 3 * H * H + cols[:, None] * H + cols[None, :]
+        w_hh += d * 3 * H * H + cols[None, :] * 3 * H + cols[:, None]
         square = used[:, None] & used[None, :]
         w_r = tl.load(w_hh, mask=square, other=0.0)
-        w_z = tl.load(w_hh + H * H, mask=square, other=0.0)
-        w_n = tl.load(w_hh + 2 * H * H, mask=square, other=0.0)
+        w_z = tl.load(w_hh + H, mask=square, other=0.0)
+        w_n = tl.load(w_hh + 2 * H, mask=square, other=0.0)
     for s in range(start, stop):
         t = tl.where(backwards, s, T - 1 - s)
         cell = (inside & (t < length))[:, None] & used[None, :]
@@ -285,7 +285,7 @@ def backward(
             gates,
             out,
             h0,
-            w_hh if fused else None,
+            w_hh.transpose(1, 2).contiguous() if fused else None,
             lengths,
             dgates,
             prev,
