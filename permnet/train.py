@@ -76,8 +76,6 @@ def train(
     finally:
         for opened in files:
             opened.close()
-        if fabric.world_size > 1:
-            torch.distributed.destroy_process_group()
 
 
 def _finish(

@@ -1,0 +1,256 @@
+"""Sweeps: a list of runs, done one by one or a few at a time, finished ones left alone.
+
+A sweep's folder holds a run folder for each run, `results/NAME.json` for each finished one, and an
+archive of what is worth carrying home. Run it again and it goes on where it stopped.
+"""
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Literal
+
+from permnet.config import Run, to_json
+from permnet.display import Display, progress_bar
+from permnet.errors import PermnetError, unknown
+from permnet.experiments import SWEEPS
+
+Status = Literal["new", "started", "finished"]
+Carry = Literal["results", "weights", "everything"]
+
+SHORTEST = 10.0
+"""Seconds that must be left for a run to be started."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run of a sweep: where it stands, its steps at the most, and the seconds they will take."""
+
+    name: str
+    run: Run
+    status: Status
+    steps: int
+    seconds: float | None
+
+
+@dataclass
+class Outcome:
+    """What became of the runs of a sweep, by name; `failed` tells why."""
+
+    finished: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unfinished: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    archive: Path | None = None
+
+
+def plan(
+    runs: str | dict[str, Run], folder: Path, shard: tuple[int, int] = (1, 1)
+) -> list[Planned]:
+    """The runs of this shard, with estimates from results in the folder or in `results/`."""
+    if isinstance(runs, str):
+        if runs not in SWEEPS:
+            raise unknown("sweep", runs, SWEEPS)
+        runs = SWEEPS[runs]
+    part, parts = shard
+    if not 1 <= part <= parts:
+        raise PermnetError(f"a shard is i/n with i from 1 to n, not {part}/{parts}")
+    recorded = list(_recorded(folder))
+    return [
+        Planned(name, run, _status(folder / name), _steps(run), _seconds(run, recorded))
+        for name, run in list(runs.items())[part - 1 :: parts]
+    ]
+
+
+def sweep(
+    runs: str | dict[str, Run],
+    folder: Path,
+    *,
+    shard: tuple[int, int] = (1, 1),
+    parallel: int = 1,
+    time_budget: float | None = None,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    test_limit: int | None = None,
+    carry: Carry = "weights",
+    progress: bool = True,
+) -> Outcome:
+    """Do the runs of a sweep, given by its name or as name → run, `parallel` at a time.
+
+    Before `time_budget` seconds are over all runs stop with checkpoints. A run that fails does not
+    keep the others from going on.
+    """
+    if parallel < 1:
+        raise PermnetError(f"parallel is 1 or more, not {parallel}")
+    planned = plan(runs, folder, shard)
+    # A little is kept for the archive.
+    deadline = None if time_budget is None else time.time() + 0.95 * time_budget
+    with progress_bar(progress) as display:
+        sweeping = _Sweeping(planned, folder, deadline, device, test_limit, display)
+        with ThreadPoolExecutor(parallel) as pool:
+            try:
+                for done in [pool.submit(sweeping.work) for _ in range(parallel)]:
+                    done.result()
+            except BaseException:  # an interrupt from the keyboard: start nothing more
+                sweeping.clear()
+                raise
+    outcome = sweeping.outcome
+    name = runs if isinstance(runs, str) else "sweep"
+    label = f"{name}-{shard[0]}of{shard[1]}" if shard[1] > 1 else name
+    outcome.archive = _archive(folder / f"{label}.tar.gz", folder, planned, carry)
+    return outcome
+
+
+class _Sweeping:
+    """The queue of runs, and what the threads that empty it share."""
+
+    def __init__(
+        self,
+        planned: list[Planned],
+        folder: Path,
+        deadline: float | None,
+        device: str,
+        test_limit: int | None,
+        display: Display,
+    ) -> None:
+        self.folder, self.deadline, self.display = folder, deadline, display
+        self.common = {"deadline": deadline, "device": device, "test_limit": test_limit}
+        self.total, self.running = len(planned), set[str]()
+        self.outcome, self.lock = Outcome(), threading.Lock()
+        self.queue: SimpleQueue[Planned] = SimpleQueue()
+        for job in planned:
+            if job.status == "finished":
+                self._note(job.name, json.loads((folder / job.name / "result.json").read_text()))
+            else:
+                self.queue.put(job)
+
+    def clear(self) -> None:
+        with contextlib.suppress(Empty):
+            while True:
+                self.queue.get_nowait()
+
+    def work(self) -> None:
+        """Trains runs off the queue, in a process of its own, until there is none or no time."""
+        worker: subprocess.Popen[str] | None = None
+        try:
+            while True:
+                try:
+                    job = self.queue.get_nowait()
+                except Empty:
+                    return
+                if self.deadline is not None and time.time() + SHORTEST > self.deadline:
+                    self._note(job.name, {"status": "unfinished"})
+                    continue
+                if worker is None or worker.poll() is not None:
+                    worker = _start_worker()
+                self._note(job.name, {"status": "running"})
+                self._note(job.name, self._ask(worker, job))
+        finally:
+            if worker is not None:
+                worker.terminate()
+                worker.wait()
+
+    def _ask(self, worker: "subprocess.Popen[str]", job: Planned) -> dict[str, Any]:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        request = {"run": to_json(job.run), "folder": str(self.folder / job.name), **self.common}
+        try:
+            worker.stdin.write(json.dumps(request) + "\n")
+            worker.stdin.flush()
+            line = worker.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if line:
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        return {"status": "failed", "error": f"its process ended with code {worker.wait()}"}
+
+    def _note(self, name: str, answer: dict[str, Any]) -> None:
+        with self.lock:
+            self.running.discard(name)
+            outcome, status = self.outcome, answer["status"]
+            if status == "running":
+                self.running.add(name)
+            elif status == "finished":
+                outcome.finished[name] = answer
+                results = self.folder / "results"
+                results.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(self.folder / name / "result.json", results / f"{name}.json")
+            elif status == "unfinished":
+                outcome.unfinished.append(name)
+            else:
+                outcome.failed[name] = answer["error"]
+            over = len(outcome.finished) + len(outcome.unfinished) + len(outcome.failed)
+            text = f"{over} of {self.total} runs · now {', '.join(sorted(self.running)) or 'none'}"
+            self.display(over, self.total, text)
+            print(f"{name}: {_in_words(answer)}", file=sys.stderr, flush=True)
+
+
+def _in_words(answer: dict[str, Any]) -> str:
+    if answer["status"] == "finished":
+        return f"finished, WEA {100 * answer['test']['wea']:.2f} % after {answer['seconds']:.0f} s"
+    return f"failed, {answer['error']}" if answer["status"] == "failed" else answer["status"]
+
+
+def _start_worker() -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "permnet.worker"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _status(folder: Path) -> Status:
+    if (folder / "result.json").exists():
+        return "finished"
+    return "started" if (folder / "run.json").exists() else "new"
+
+
+def _steps(run: Run) -> int:
+    c = run.train
+    return (c.examples // c.batch) * (c.epochs + len(c.grow) * c.grow_epochs)
+
+
+def _recorded(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in (*folder.glob("*/result.json"), *Path("results").rglob("*.json")):
+        try:
+            result = json.loads(path.read_text())
+        except (OSError, ValueError):
+            continue  # an estimate can do without it
+        if isinstance(result, dict) and {"run", "seconds", "steps"} <= result.keys():
+            yield result
+
+
+def _seconds(run: Run, recorded: list[dict[str, Any]]) -> float | None:
+    """Steps times the seconds a step took before, at the same benchmark, model and batch."""
+
+    def sort(run: dict[str, Any]) -> tuple[object, ...]:
+        return (run["benchmark"].partition("@")[0], run["model"], run["train"]["batch"])
+
+    wanted = sort(to_json(run))
+    for result in recorded:
+        if sort(result["run"]) == wanted and result["steps"]:
+            return _steps(run) * float(result["seconds"]) / result["steps"]
+    return None
+
+
+def _archive(path: Path, folder: Path, planned: list[Planned], carry: Carry) -> Path:
+    """Results and learning curves; with the final weights; or all that resuming needs."""
+    wanted = ["run.json", "metrics.jsonl", "result.json"]
+    if carry == "weights":
+        wanted += ["last/config.json", "last/model.safetensors"]
+    elif carry == "everything":
+        wanted += ["last", "best"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.part")
+    with tarfile.open(partial, "w:gz") as tar:
+        for job in planned:
+            for name in wanted:
+                if (folder / job.name / name).exists():
+                    tar.add(folder / job.name / name, f"{job.name}/{name}")
+    partial.replace(path)
+    return path
