@@ -112,7 +112,9 @@ class CopyNet(Seq2Seq):
         return CopyNetState(v_hidd, copy), attention, selective_read
 
     def _logits(self, memory: CopyNetMemory, v_hidd: Tensor, copy: Tensor) -> Tensor:
-        """log Σ exp over all the ways to say a token: (B, T, 2H), (B, T, L) → (B, T, V)."""
-        copy = copy.masked_fill(~memory.mask[:, None], -torch.inf)
+        """log Σ exp over all the ways to say a token: (B, T, 2H), (B, T, L) → (B, T, V).
+
+        Padding has scores too, but they are scores of `<pad>`.
+        """
         copied = logsumexp_by_token(copy, memory.ids, self.vocab_size)
         return without_pad(torch.logaddexp(self.generate(v_hidd), copied))

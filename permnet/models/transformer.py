@@ -137,7 +137,7 @@ class Transformer(Seq2Seq):
         head_size: int = 64,
     ) -> None:
         super().__init__()
-        self.vocab_size, self.heads, self.head_size = vocab_size, heads, head_size
+        self.vocab_size = vocab_size
         sizes = (embedding, hidden, heads, head_size)
         self.embedding = nn.Embedding(vocab_size, embedding)
         self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in range(layers))
@@ -145,10 +145,6 @@ class Transformer(Seq2Seq):
         self.decoder: Any = nn.ModuleList(DecoderLayer(*sizes) for _ in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(embedding) for _ in range(2))
         self.vocabulary = nn.Linear(embedding, vocab_size)
-        for weight in [
-            p for p in (*self.encoder.parameters(), *self.decoder.parameters()) if p.dim() > 1
-        ]:
-            nn.init.xavier_uniform_(weight)
 
     def encode(self, inputs: Tensor) -> TransformerMemory:
         mask = (inputs != PAD)[:, None, None]
