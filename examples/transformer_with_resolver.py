@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from permnet import IndirectResolver, benchmark
 from permnet.batch import resident
-
-PAD = 0
+from permnet.vocab import PAD
 
 
 class ResolvingTransformer(nn.Module):
@@ -31,6 +30,7 @@ class ResolvingTransformer(nn.Module):
             self.at(previous),
             states,
             tgt_mask=causal.to(states.device, states.dtype),
+            tgt_is_causal=True,
             memory_key_padding_mask=padding,
         )
         memory = self.resolver.read(states, inputs, ~padding)

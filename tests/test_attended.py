@@ -1,6 +1,7 @@
 """The decoder fed by its query attention: the parts of its step, and their gradients."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 
@@ -91,7 +92,7 @@ def test_triton_kernels_through_the_interpreter():
     code = "from tests.test_attended import interpreted; interpreted()"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={"TRITON_INTERPRET": "1", "PATH": "", "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
     )

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from permnet.kernels.gru import _has_triton as has_triton
+from permnet.kernels.gru import has_triton
 from permnet.ops import masked_softmax
 
 

@@ -173,7 +173,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 
 def _walks(h0: Tensor) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The pair of walks, forth and back, for tensors like h0."""
-    if h0.is_cuda and h0.dtype == torch.float32 and _has_triton():
+    if h0.is_cuda and h0.dtype == torch.float32 and has_triton():
         from permnet.kernels import triton_gru
 
         return triton_gru.forward, triton_gru.backward
@@ -181,7 +181,7 @@ def _walks(h0: Tensor) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 @functools.cache
-def _has_triton() -> bool:
+def has_triton() -> bool:
     return importlib.util.find_spec("triton") is not None
 
 

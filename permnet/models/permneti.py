@@ -113,20 +113,18 @@ class PermNetI(Seq2Seq):
         Under teacher forcing it is known beforehand which rows of M_dp a step will ask for: those
         of the previous token.
         """
-        read, linear = memory.resolver, self.resolver.select
+        read = memory.resolver
         same = (read.ids[:, None] == _selecting(previous)[..., None]).to(read.m_dp.dtype)
         x = self.embedding(previous)
         if not repeats:
             # A token that occurs once asks for one row R of M_dp, and has v_dw = R · v_pw, a
-            # scalar: Eqs 25 to 28 shrink to softmax(s R), s = R Lin(M_p) · Lin(h).
+            # scalar that is linear in h: Eqs 25 to 28 shrink to softmax((R · v_pw) R).
             rows = same @ read.m_dp
-            asking = rows if self.without == "m_pl" else rows @ read.queries
             w_x, w_att = self.decoder.w_ih.split([x.shape[-1], read.m_e.shape[-1]], dim=1)
             return attended_gru(
                 F.linear(x, w_x, self.decoder.b_ih),
                 memory.v_last,
-                asking @ linear.weight,
-                asking @ linear.bias,
+                *self.resolver.asking(read, rows),
                 rows,
                 read.m_e,
                 read.mask,
@@ -134,10 +132,10 @@ class PermNetI(Seq2Seq):
                 self.decoder.w_hh,
                 self.decoder.b_hh,
             )
-        asking = read.m_dp if self.without == "m_pl" else read.m_dp @ read.queries
+        asking, bias = self.resolver.asking(read, read.m_dp)
         v_hidd, states = memory.v_last, []
         for t in range(previous.shape[1]):
-            v_selected = same[:, t] * (asking @ linear(v_hidd)[..., None])[..., 0]
+            v_selected = same[:, t] * ((asking @ v_hidd[..., None])[..., 0] + bias)
             asked = (v_selected[:, None] @ read.m_dp)[:, 0]
             v_attn = (masked_softmax(asked, read.mask)[:, None] @ read.m_e)[:, 0]
             v_hidd = self.decoder.step(torch.cat([x[:, t], v_attn], dim=-1), v_hidd)  # Eq. 23

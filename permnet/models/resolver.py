@@ -22,19 +22,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from permnet.kernels.relations import relations
 from permnet.models.base import check_ablation, fixed_width
-from permnet.ops import antidiagonal_sum, masked_softmax, mlogsoftmax, softmax01, sum_by_token
+from permnet.ops import antidiagonal_sum, masked_softmax, sum_by_token
 
 
 @dataclass(frozen=True)
 class DirectMemory:
-    """What `DirectResolver.read` found: m_e (B, L, D), v_arr (B, L), m_ind (B, L, P)."""
+    """What `DirectResolver.read` found: m_e (B, L, D) and v_arr (B, L)."""
 
     ids: Tensor
     mask: Tensor
     m_e: Tensor
     v_arr: Tensor
-    m_ind: Tensor
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,14 @@ class DirectResolver(nn.Module):
 
     def read(self, states: Tensor, ids: Tensor, mask: Tensor) -> DirectMemory:
         m_e = states.masked_fill(~mask[..., None], 0.0)
-        v_arr = m_ind = states.new_zeros(len(ids), 0)  # stays so for the part that is left out
+        v_arr = states.new_zeros(len(ids), 0)
         if self.without != "v_arr":
             v_arr = self.array(m_e)[..., 0].masked_fill(~mask, 0.0)  # Eq. 4
-        if self.without != "m_ind":
-            m_ind = self.emb_ind(ids).masked_fill(~mask[..., None], 0.0)  # Eq. 5
-        return DirectMemory(ids, mask, m_e, v_arr, m_ind)
+        return DirectMemory(ids, mask, m_e, v_arr)
+
+    def index_values(self, memory: DirectMemory) -> Tensor:
+        """M_ind (B, L, P): the offset that each position means, as a distribution."""
+        return self.emb_ind(memory.ids).masked_fill(~memory.mask[..., None], 0.0)  # Eq. 5
 
     def point(self, memory: DirectMemory, hidden: Tensor) -> DirectPoint:
         selected = self.select(hidden)
@@ -96,7 +98,8 @@ class DirectResolver(nn.Module):
         elif self.without != "m_ind":
             v_attn = selected @ memory.m_e.mT  # Eq. 7
         if self.without != "m_ind":
-            v_ind = v_attn @ memory.m_ind  # Eq. 8
+            # The weighted sum of M_ind's rows, equal tokens first: M_ind itself is never formed.
+            v_ind = sum_by_token(v_attn, memory.ids, self.vocab_size) @ self.emb_ind.weight  # Eq. 8
         if self.without == "v_arr":
             positions = fixed_width(self.array(v_ind), mask.shape[-1], "v_arr")
             positions = positions.masked_fill(~mask, 0.0)
@@ -112,7 +115,7 @@ class IndirectMemory:
 
     m_label (B, L, 4): DATA, KEY, QUERY, NOT_RELEVANT; m_dk, m_kp, m_dp (B, L, L): which key a
     datum has, which query a key answers, and through both which query a datum answers;
-    queries (B, L, D): Lin(M_p).
+    of_query (B, L): the share of each position that is a query.
     """
 
     ids: Tensor
@@ -122,7 +125,7 @@ class IndirectMemory:
     m_dk: Tensor
     m_kp: Tensor
     m_dp: Tensor
-    queries: Tensor
+    of_query: Tensor
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,10 @@ class IndirectPoint:
 
 class IndirectResolver(nn.Module):
     """From query to key to datum by two products of positions with positions (section 3.2).
+
+    M_d, M_k and M_p are M_e with its rows weighted, and weights of rows commute with products:
+    M_d M_kᵀ is M_e M_eᵀ with rows and columns weighted, Lin(M_p) v is M_e (Wᵀv) with rows weighted.
+    So the three are never formed; nothing but M_e has the size (B, L, D).
 
     `without` is one of the ablations of Table 7; `m_pl` needs `input_length`.
     """
@@ -163,34 +170,48 @@ class IndirectResolver(nn.Module):
             self.select = nn.Linear(state_size, memory_size)
 
     def read(self, states: Tensor, ids: Tensor, mask: Tensor) -> IndirectMemory:
-        if self.without == "m_pl":
-            fixed_width(self.select.bias, mask.shape[-1], "m_pl")
-        soft = softmax01 if self.without == "mlogsoft" else mlogsoftmax
         m_e = states.masked_fill(~mask[..., None], 0.0)
-        if self.without == "m_d+m_k+m_p":
-            m_label = states.new_zeros(*ids.shape, 0)
-            m_d = m_k = m_p = m_e
-        else:
+        of_data = of_key = of_query = torch.ones_like(m_e[..., 0])
+        m_label = m_e.new_zeros(*ids.shape, 0)
+        if self.without != "m_d+m_k+m_p":
             m_label = torch.softmax(self.label(m_e), dim=-1)  # Eq. 15
-            m_d = m_e if self.without == "m_d" else m_e * m_label[..., 0:1]  # Eq. 16
-            m_k = m_e * m_label[..., 1:2]  # Eq. 17
-            m_p = m_e * m_label[..., 2:3]  # Eq. 18
-        m_dk = soft(m_d @ m_k.mT, mask)  # Eq. 20
-        m_kp = soft(m_k @ m_p.mT, mask)  # Eq. 21
+            of_data, of_key, of_query, _ = m_label.unbind(-1)  # Eq. 16, Eq. 17, Eq. 18
+        if self.without == "m_d":
+            of_data = torch.ones_like(of_key)
+        m_dk, m_kp = relations(
+            m_e @ m_e.mT, of_data, of_key, of_query, mask, log=self.without != "mlogsoft"
+        )  # Eq. 20, Eq. 21
         m_dp = m_dk @ m_kp  # Eq. 22
-        queries = m_p
-        if self.without != "m_pl":
-            queries = self.query(m_p).masked_fill(~mask[..., None], 0.0)
-        return IndirectMemory(ids, mask, m_e, m_label, m_dk, m_kp, m_dp, queries)
+        return IndirectMemory(ids, mask, m_e, m_label, m_dk, m_kp, m_dp, of_query)
 
     def point(self, memory: IndirectMemory, hidden: Tensor) -> IndirectPoint:
-        selected = self.select(hidden)
+        selected, mask = self.select(hidden), memory.mask[:, None]
         if self.without == "m_pl":
-            v_pw = selected.masked_fill(~memory.mask[:, None], 0.0)
+            v_pw = fixed_width(selected, mask.shape[-1], "m_pl")
         else:
-            v_pw = selected @ memory.queries.mT  # Eq. 25
+            asked = selected @ self.query.weight
+            v_pw = (asked @ memory.m_e.mT) * memory.of_query[:, None]
+            v_pw = v_pw + (selected @ self.query.bias)[..., None]  # Eq. 25
+        v_pw = v_pw.masked_fill(~mask, 0.0)
         v_dw = v_pw @ memory.m_dp.mT  # Eq. 26
         return IndirectPoint(v_pw, v_dw, sum_by_token(v_dw, memory.ids, self.vocab_size))
+
+    def asking(self, memory: IndirectMemory, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """What rows of M_dp (B, R, L) will make of v_pw, which is linear in the decoder's state h.
+
+        Returns weights (B, R, S) and biases (B, R): rows · v_pw = weights · h + bias.
+        """
+        if self.without == "m_pl":
+            bias = fixed_width(self.select.bias, rows.shape[-1], "m_pl")
+            return rows @ self.select.weight, rows @ bias
+        read = (rows * memory.of_query[:, None]) @ memory.m_e
+        total = rows.sum(-1, keepdim=True)
+        weight = self.query.weight.mT @ self.select.weight
+        bias = self.query.weight.mT @ self.select.bias
+        return (
+            read @ weight + total * (self.query.bias @ self.select.weight),
+            read @ bias + total[..., 0] * (self.query.bias @ self.select.bias),
+        )
 
     def start(self, memory: IndirectMemory) -> Tensor:
         """The `v_dw` before the first step: nothing has been taken yet."""

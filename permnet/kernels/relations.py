@@ -1,0 +1,54 @@
+"""M_dk and M_kp out of M_e M_eᵀ and the shares of each position that are datum, key and query.
+
+M_dk is the MLogSoftmax of the product, row i weighted by "i is a datum" and column j by "j is a
+key"; M_kp likewise with key and query. On a GPU with Triton both come from one read of the product, and
+so does its gradient; elsewhere from the operators, which are the definition.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from permnet.kernels.gru import has_triton
+from permnet.ops import mlogsoftmax, softmax01
+
+
+def relations(
+    gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mask: Tensor, log: bool = True
+) -> tuple[Tensor, Tensor]:
+    """(M_dk, M_kp), each (B, L, L), from gram (B, L, L), three weights (B, L) and a mask (B, L).
+
+    `log=False` takes the ordinary softmax in place of MLogSoftmax.
+    """
+    if gram.is_cuda and gram.dtype == torch.float32 and has_triton() and gram.shape[-1] <= 2048:
+        weights = (w.to(gram.dtype) for w in (of_data, of_key, of_query))
+        return _Relations.apply(gram, *weights, mask, log)
+    soft = mlogsoftmax if log else softmax01
+    return (
+        soft(of_data[..., None] * gram * of_key[:, None], mask),
+        soft(of_key[..., None] * gram * of_query[:, None], mask),
+    )
+
+
+class _Relations(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor,
+                mask: Tensor, log: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+        from permnet.kernels import triton_relations
+
+        inputs = tuple(v.contiguous() for v in (gram, of_data, of_key, of_query, mask))
+        ctx.save_for_backward(*inputs)
+        ctx.log = log
+        return triton_relations.forward(*inputs, log)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dm_dk: Tensor, dm_kp: Tensor) -> tuple[Tensor | None, ...]:
+        from permnet.kernels import triton_relations
+
+        gradients = triton_relations.backward(
+            *ctx.saved_tensors, dm_dk.contiguous(), dm_kp.contiguous(), ctx.log
+        )
+        return (*gradients, None, None)

@@ -1,0 +1,79 @@
+"""M_dk and M_kp out of one product, and Triton's version of it."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from permnet.kernels import relations as module
+from permnet.kernels.relations import relations
+from tests import reference
+
+
+def arguments(batch, length, dtype=torch.double, device="cpu", seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    states = torch.randn(batch, length, 5, generator=generator, dtype=torch.double)
+    labels = torch.softmax(
+        torch.randn(batch, length, 4, generator=generator, dtype=torch.double), -1
+    )
+    lengths = torch.randint(1, length + 1, (batch, 1), generator=generator)
+    lengths[0] = length
+    floats = [states @ states.mT, *labels.unbind(-1)[:3]]
+    mask = (torch.arange(length) < lengths).to(device)
+    return [v.to(device, dtype).requires_grad_() for v in floats], mask
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_relations_are_those_of_the_weighted_matrices(log):
+    (gram, *weights), mask = arguments(2, 6)
+    m_dk, m_kp = relations(gram, *weights, mask, log)
+    d, k, p = (w[0] for w in weights)  # the first example has no padding
+    for found, left, right in ((m_dk, d, k), (m_kp, k, p)):
+        slow = reference.mlogsoftmax_between(left[:, None] * gram[0] * right, log)
+        torch.testing.assert_close(found[0], slow)
+    real = int(mask[1].sum())
+    assert m_dk[1, real:].abs().sum() + m_kp[1, :, real:].abs().sum() == 0
+
+
+def same_as_plain(fast, batch, length, device, atol, log, seed):
+    """Compares `fast`, an autograd function's apply, with the operators in double precision."""
+    exact, mask = arguments(batch, length, torch.double, device, seed)
+    single, _ = arguments(batch, length, torch.float32, device, seed)
+    weight = torch.randn(2, batch, length, length, device=device, dtype=torch.double)
+    results = []
+    for found, inputs in (
+        (relations(*exact, mask, log), exact),
+        (fast(*single, mask, log), single),
+    ):
+        loss = sum((m.double() * w).sum() for m, w in zip(found, weight, strict=True))
+        results.append([*found, *torch.autograd.grad(loss, inputs)])
+    for wanted, got in zip(*results, strict=True):
+        scale = wanted.abs().max().clamp(min=1e-6)
+        torch.testing.assert_close(got.double() / scale, wanted / scale, atol=atol, rtol=0)
+
+
+def interpreted() -> None:
+    """Runs in a process of its own, where Triton interprets its kernels on the CPU."""
+    for seed, length in enumerate((1, 2, 7, 33, 70)):
+        for log in (True, False):
+            same_as_plain(module._Relations.apply, 2, length, "cpu", 1e-5, log, seed)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
+def test_triton_kernels_through_the_interpreter():
+    done = subprocess.run(
+        [sys.executable, "-c", "from tests.test_relations import interpreted; interpreted()"],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("batch", "length"), [(512, 33), (64, 123), (32, 303), (4, 1000)])
+def test_triton_kernels_on_a_gpu(batch, length):
+    same_as_plain(module._Relations.apply, batch, length, "cuda", 1e-4, True, 0)
