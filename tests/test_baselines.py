@@ -220,6 +220,16 @@ def test_transformer_is_that_of_torch():
     )
 
 
+def test_transformer_shows_the_weights_it_applies():
+    attention = model_of(Transformer, layers=1, heads=2, head_size=3).decoder[0].across
+    x, m_e = torch.randn(2, 4, 6).double(), torch.randn(2, 5, 6).double()
+    mask = (torch.arange(5) < torch.tensor([[5], [3]]))[:, None, None]
+    read = attention.read(m_e)
+    seen = attention.weights(x, read, mask) @ read.values
+    expected = attention.out(seen.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(attention(x, read, mask), expected)
+
+
 def waves(count: int, size: int) -> Tensor:
     """Vaswani et al. 2017, section 3.5."""
     rows = [
