@@ -12,7 +12,7 @@ at every step, which is a third of the cost of a PI100 step; here the backward w
 (a_t, ∂att_t) and forms that gradient once, as one batched product, and likewise all weights'.
 On a GPU with Triton one kernel per step fuses the first two lines with the product a · M_e, and
 one kernel each fuses the gates' arithmetic. M_e may be kept in bfloat16 for those reads
-(`narrow=True`): they are most of the bytes of a long example's step.
+(`narrow=True`, and always under autocast): they are most of the bytes of a long example's step.
 
 Axes: B batch, T steps, L input length, D size of an encoder state, S size of the decoder's state.
 """
@@ -45,6 +45,7 @@ def attended_gru(
     asking (B, T, S) and bias (B, T); rows (B, T, L); m_e (B, L, D); mask (B, L);
     w_att (3S, D), w_hh (3S, S), b_hh (3S).
     """
+    narrow = narrow or torch.is_autocast_enabled(x.device.type)
     floats = (x, h0, asking, bias, rows, m_e)
     with torch.autocast(x.device.type, enabled=False):
         x, h0, asking, bias, rows, m_e = (v.to(w_hh.dtype) for v in floats)

@@ -1,8 +1,8 @@
 """M_dk and M_kp out of M_e M_eᵀ and the shares of each position that are datum, key and query.
 
 M_dk is the MLogSoftmax of the product, row i weighted by "i is a datum" and column j by "j is a
-key"; M_kp likewise with key and query. On a GPU with Triton both come from one read of the product, and
-so does its gradient; elsewhere from the operators, which are the definition.
+key"; M_kp likewise with key and query. On a GPU with Triton both come from one read of the product,
+and so does its gradient; elsewhere from the operators, which are the definition.
 """
 
 from typing import Any
@@ -22,9 +22,9 @@ def relations(
 
     `log=False` takes the ordinary softmax in place of MLogSoftmax.
     """
-    if gram.is_cuda and gram.dtype == torch.float32 and has_triton() and gram.shape[-1] <= 2048:
-        weights = (w.to(gram.dtype) for w in (of_data, of_key, of_query))
-        return _Relations.apply(gram, *weights, mask, log)
+    if gram.is_cuda and gram.dtype != torch.double and has_triton() and gram.shape[-1] <= 2048:
+        floats = (v.float() for v in (gram, of_data, of_key, of_query))
+        return _Relations.apply(*floats, mask, log)
     soft = mlogsoftmax if log else softmax01
     return (
         soft(of_data[..., None] * gram * of_key[:, None], mask),

@@ -49,32 +49,48 @@ def _attend(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _attend_backward(  # type: ignore[no-untyped-def]
-    dread, m_e, weights, rows, asking, dweights, mean, dscalar, dh,
-    L, D, S, CHUNK: tl.constexpr, SS: tl.constexpr, DS: tl.constexpr,
+    dread, m_e, weights, rows, dweights, parts,
+    L, D, SPAN, CHUNK: tl.constexpr, DS: tl.constexpr,
 ):  # fmt: skip
-    """One program: one example. ds = Σ w dw r - (Σ w dw)(Σ w r), so one pass over M_e is enough."""
+    """One program: SPAN positions of one example; leaves Σ w dw, Σ w dw r and Σ w r of its span."""
     b = tl.program_id(0).to(tl.int64)
     d = tl.arange(0, DS)
     g = tl.load(dread + b * D + d, mask=d < D, other=0.0)
     w_dw = tl.zeros([CHUNK], dtype=tl.float32)
     w_dw_r = tl.zeros([CHUNK], dtype=tl.float32)
     w_r = tl.zeros([CHUNK], dtype=tl.float32)
-    for start in range(0, L, CHUNK):
+    begin = tl.program_id(1) * SPAN
+    end = tl.minimum(begin + SPAN, L)
+    for start in range(begin, end, CHUNK):
         j = start + tl.arange(0, CHUNK)
-        w = tl.load(weights + b * L + j, mask=j < L, other=0.0)
-        r = tl.load(rows + b * L + j, mask=j < L, other=0.0)
+        w = tl.load(weights + b * L + j, mask=j < end, other=0.0)
+        r = tl.load(rows + b * L + j, mask=j < end, other=0.0)
         tile = tl.load(
             m_e + b * L * D + j[:, None] * D + d[None, :],
-            mask=(j < L)[:, None] & (d < D)[None, :],
+            mask=(j < end)[:, None] & (d < D)[None, :],
             other=0.0,
         )
         dw = tl.sum(tile.to(tl.float32) * g[None, :], 1)
-        tl.store(dweights + b * L + j, dw, mask=j < L)
+        tl.store(dweights + b * L + j, dw, mask=j < end)
         w_dw += w * dw
         w_dw_r += w * dw * r
         w_r += w * r
-    average = tl.sum(w_dw, 0)
-    ds = tl.sum(w_dw_r, 0) - average * tl.sum(w_r, 0)
+    at = parts + (b * tl.num_programs(1) + tl.program_id(1)) * 3
+    tl.store(at, tl.sum(w_dw, 0))
+    tl.store(at + 1, tl.sum(w_dw_r, 0))
+    tl.store(at + 2, tl.sum(w_r, 0))
+
+
+@triton.jit
+def _scalar_backward(  # type: ignore[no-untyped-def]
+    parts, asking, mean, dscalar, dh, S, SPANS: tl.constexpr, SS: tl.constexpr
+):
+    """ds = Σ w dw r - (Σ w dw)(Σ w r), so that one pass over M_e was enough; dh gets its share."""
+    b = tl.program_id(0).to(tl.int64)
+    n = tl.arange(0, SPANS)
+    at = parts + (b * SPANS + n) * 3
+    average = tl.sum(tl.load(at), 0)
+    ds = tl.sum(tl.load(at + 1), 0) - average * tl.sum(tl.load(at + 2), 0)
     tl.store(mean + b, average)
     tl.store(dscalar + b, ds)
     k = tl.arange(0, SS)
@@ -146,11 +162,18 @@ def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, a
     batch, length, width = m_e.shape
     columns = _up(width)
     chunk = min(_up(length), max(1, 8192 // columns))
-    _attend_backward[(batch,)](
-        dread, m_e, weights, rows, asking, dweights, mean, dscalar, dh,
-        length, width, dh.shape[1],
-        CHUNK=chunk, SS=_up(dh.shape[1]), DS=columns, num_warps=8 if columns >= 512 else 4,
+    # A long example is shared by several programs, or the chip would wait for few of them.
+    spans = 4 if length > 4 * chunk else 1
+    span = chunk * triton.cdiv(length, chunk * spans)
+    parts = dread.new_empty(batch, spans, 3)
+    _attend_backward[(batch, spans)](
+        dread, m_e, weights, rows, dweights, parts, length, width, span,
+        CHUNK=chunk, DS=columns, num_warps=8 if columns >= 512 else 4,
     )  # fmt: skip
+    size = dh.shape[1]
+    _scalar_backward[(batch,)](
+        parts, asking, mean, dscalar, dh, size, SPANS=spans, SS=_up(size), num_warps=1
+    )
 
 
 def cell(of_x: Tensor, of_h: Tensor, h: Tensor, gates: Tensor, new: Tensor) -> None:
