@@ -37,15 +37,21 @@ def pad(rows: list[list[int]], device: torch.device | str = "cpu") -> Tensor:
 
 
 def resident(
-    inputs: np.ndarray, targets: np.ndarray, vocab: Vocab, device: torch.device | str = "cpu"
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    vocab: Vocab,
+    device: torch.device | str = "cpu",
+    multiple: int = 1,
 ) -> Batch:
     """A whole split on the device, as the smallest integers that hold its ids.
 
-    The arrays hold ids of the benchmark's own vocabulary, without reserved ids.
+    The arrays hold ids of the benchmark's own vocabulary, without reserved ids. Inputs are padded
+    to a multiple of `multiple` tokens: at 8 a GPU's matrix units take every product.
     """
     kind = torch.uint8 if len(vocab) <= 256 else torch.int16
+    wider = np.pad(inputs, ((0, 0), (0, -inputs.shape[1] % multiple)), constant_values=PAD)
     # Copies: frombuffer-backed arrays may be read-only, and torch warns of those.
-    parts = (torch.from_numpy(vocab.shifted(a).astype(np.int32)) for a in (inputs, targets))
+    parts = (torch.from_numpy(vocab.shifted(a).astype(np.int32)) for a in (wider, targets))
     return Batch(*(p.to(kind).to(device) for p in parts))
 
 

@@ -16,7 +16,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from permnet.batch import Batch, epoch, resident
-from permnet.build import build
+from permnet.build import FIXED_LENGTH, build
 from permnet.config import Run
 from permnet.display import Display
 from permnet.errors import PermnetError
@@ -272,17 +272,17 @@ class Trainer:
         """The stage of a growing length, or of the full one: the benchmark itself."""
         task, config = self.bench.task, self.config
         if length == task.longest:
-            train = self.bench.split("train", None if config.fresh else config.examples).examples
             valid = self.bench.split("validation", config.evaluate_limit).examples
             epochs, solved = config.epochs, config.stop_when_solved or 2.0
         else:
             shortest = length if task.shortest == task.longest else min(task.shortest, length)
             task = replace(task, shortest=shortest, longest=length, tokens=task.size)
-            train, valid = (
-                self._sample(task, count, what, config.seed, length)
-                for what, count in (("grow", config.examples), ("check", config.evaluate_limit))
-            )
+            valid = self._sample(task, config.evaluate_limit, "check", config.seed, length)
             epochs, solved = config.grow_epochs, config.stop_when_solved or SOLVED
+        if config.fresh or length < self.bench.task.longest:
+            train = self._sample(task, config.examples, "grow", config.seed, length)
+        else:
+            train = self.bench.split("train", config.examples).examples
         return Stage(task, self._resident(train), self._resident(valid), epochs, solved)
 
     def _refresh(self, stage: Stage, place: tuple[int, ...]) -> None:
@@ -296,7 +296,11 @@ class Trainer:
         return task.sample(count, np.random.RandomState(derived(str(self.bench), *place)))
 
     def _resident(self, examples: Examples) -> Batch:
-        return resident(examples.inputs, examples.targets, self.vocab, self.fabric.device)
+        device = self.fabric.device
+        padded = device.type == "cuda" and self.run.model.without not in FIXED_LENGTH
+        return resident(
+            examples.inputs, examples.targets, self.vocab, device, multiple=8 if padded else 1
+        )
 
 
 def derived(*parts: object) -> int:

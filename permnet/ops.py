@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from permnet.vocab import PAD
+
 
 def masked_softmax(x: Tensor, mask: Tensor) -> Tensor:
     """Softmax over the last axis in which padding takes no part; 0 on padding.
@@ -77,3 +79,13 @@ def logsumexp_by_token(scores: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
     present = sums > 0
     logs = torch.log(sums.masked_fill(~present, 1.0)) + top
     return logs.masked_fill(~present, -torch.inf)
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """The sum over all real targets of -log p: (B, T, V), (B, T) → ().
+
+    As `torch.nn.functional.cross_entropy` with padding ignored, but spread over the whole of a GPU:
+    that one sums in a single block.
+    """
+    taken = logits.gather(-1, targets[..., None])[..., 0]
+    return (logits.logsumexp(-1) - taken).masked_fill(targets == PAD, 0.0).sum()

@@ -13,12 +13,12 @@ import math
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch.optim import AdamW
 
 from permnet.batch import Batch, lend
 from permnet.config import TrainConfig
 from permnet.models.base import Seq2Seq
+from permnet.ops import cross_entropy
 from permnet.vocab import PAD, Vocab
 
 DECAYED = "resolver.emb_ind.weight"
@@ -122,12 +122,7 @@ class TrainStep:
         if world > 1:
             batch = Batch(batch.inputs.chunk(world)[rank], batch.targets.chunk(world)[rank])
         logits = self.module(batch.inputs, batch.previous, repeats=self.repeats)
-        total = F.cross_entropy(
-            logits.flatten(0, 1).float(),
-            batch.targets.flatten(),
-            ignore_index=PAD,
-            reduction="sum",
-        )
+        total = cross_entropy(logits.float(), batch.targets)
         loss = total * world / count  # processes average their gradients
         self.optimiser.adamw.zero_grad(set_to_none=True)
         self.fabric.backward(loss)

@@ -3,8 +3,10 @@
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import functional as F
 
 from permnet import ops
+from permnet.vocab import PAD
 from tests import reference
 
 sizes = st.integers(1, 7)
@@ -76,3 +78,21 @@ def test_masked_softmax_of_padding_only_is_zero_with_finite_gradient():
     y.sum().backward()
     assert y.tolist() == [[0, 0, 0]]
     assert x.grad.tolist() == [[0, 0, 0]]
+
+
+@given(seeds, sizes, sizes)
+def test_cross_entropy_is_that_of_torch(seed, n, t):
+    targets = torch.randint(0, 5, (n, t), generator=torch.Generator().manual_seed(seed))
+    found = []
+    for loss in (
+        ops.cross_entropy,
+        lambda x, y: F.cross_entropy(
+            x.flatten(0, 1), y.flatten(), ignore_index=PAD, reduction="sum"
+        ),
+    ):
+        logits = random(seed, n, t, 5)
+        logits[..., PAD] = -torch.inf
+        logits.requires_grad_()
+        value = loss(logits, targets)
+        found.append((value, *torch.autograd.grad(value, logits)))
+    torch.testing.assert_close(found[0], found[1])

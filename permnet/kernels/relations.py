@@ -41,7 +41,7 @@ class _Relations(torch.autograd.Function):
         inputs = tuple(v.contiguous() for v in (gram, of_data, of_key, of_query, mask))
         ctx.save_for_backward(*inputs)
         ctx.log = log
-        return triton_relations.forward(*inputs, log)
+        return triton_relations.forward(inputs, log)
 
     @staticmethod
     @once_differentiable
@@ -49,6 +49,6 @@ class _Relations(torch.autograd.Function):
         from permnet.kernels import triton_relations
 
         gradients = triton_relations.backward(
-            *ctx.saved_tensors, dm_dk.contiguous(), dm_kp.contiguous(), ctx.log
+            ctx.saved_tensors, dm_dk.contiguous(), dm_kp.contiguous(), ctx.log
         )
         return (*gradients, None, None)

@@ -91,17 +91,18 @@ def _backward(  # type: ignore[no-untyped-def]
     tl.store(dkey + b * L + j, rows_part + down_key, mask=j < L)
 
 
-def _tile(length: int, words: int) -> dict[str, int]:
+def _tile(length: int) -> dict[str, int]:
+    """Whole rows, as many as four warps hold in registers."""
     cols = max(16, triton.next_power_of_2(length))
-    rows = max(1, min(triton.next_power_of_2(length), words // cols))
-    return {"ROWS": rows, "COLS": cols, "num_warps": 4 if rows * cols <= 4096 else 8}
+    return {"ROWS": max(1, min(cols, 2048 // cols)), "COLS": cols, "num_warps": 4}
 
 
-def forward(gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mask: Tensor,
-            log: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+def forward(inputs: tuple[Tensor, ...], log: bool) -> tuple[Tensor, Tensor]:
+    """From gram, of_data, of_key, of_query and mask to M_dk and M_kp."""
+    gram, of_data, of_key, of_query, mask = inputs
     batch, length, _ = gram.shape
     m_dk, m_kp = torch.empty_like(gram), torch.empty_like(gram)
-    tile = _tile(length, 2048)
+    tile = _tile(length)
     _forward[(batch, triton.cdiv(length, tile["ROWS"]))](
         gram, of_data, of_key, of_query, mask.view(torch.uint8), m_dk, m_kp, length,
         LOG=log, **tile,
@@ -109,12 +110,14 @@ def forward(gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mas
     return m_dk, m_kp
 
 
-def backward(gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mask: Tensor,
-             dm_dk: Tensor, dm_kp: Tensor, log: bool) -> tuple[Tensor, ...]:  # fmt: skip
-    batch, length, _ = gram.shape
-    found = tuple(torch.empty_like(v) for v in (gram, of_data, of_key, of_query))
+def backward(
+    inputs: tuple[Tensor, ...], dm_dk: Tensor, dm_kp: Tensor, log: bool
+) -> tuple[Tensor, ...]:
+    """The gradients of gram, of_data, of_key and of_query."""
+    *floats, mask = inputs
+    batch, length, _ = dm_dk.shape
+    found = tuple(torch.empty_like(v) for v in floats)
     _backward[(batch,)](
-        gram, of_data, of_key, of_query, mask.view(torch.uint8), dm_dk, dm_kp, *found, length,
-        LOG=log, **_tile(length, 2048),
-    )  # fmt: skip
+        *floats, mask.view(torch.uint8), dm_dk, dm_kp, *found, length, LOG=log, **_tile(length)
+    )
     return found
