@@ -4,6 +4,7 @@ This module does not import torch, so that the command line can show its options
 """
 
 import dataclasses
+import json
 import types
 import typing
 from dataclasses import dataclass, field
@@ -86,7 +87,8 @@ class Run:
 
 def to_json(config: Any) -> dict[str, Any]:
     """The config as JSON values, with every field named."""
-    return dataclasses.asdict(config)
+    raw: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))  # tuples become lists
+    return raw
 
 
 def from_json(cls: type[Any], raw: object, where: str = "config") -> Any:

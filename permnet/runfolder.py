@@ -74,10 +74,10 @@ class RunFolder:
 
     def __init__(self, path: Path, run: Run, about: dict[str, Any], *, resume: bool) -> None:
         self.path, self.run, self.about = path, run, about
-        with _writing(path):
+        with _writing(path), contextlib.ExitStack() as stack:
             self._check_usable(resume)
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = (path / ".lock").open("w")
+            self._lock = stack.enter_context((path / ".lock").open("w"))
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -90,6 +90,7 @@ class RunFolder:
                 old = path / f".{name}.old"  # where a kill between two renames left it
                 if old.exists() and not (path / name).exists():
                     old.rename(path / name)
+            stack.pop_all()  # all is well: the lock stays
 
     def close(self) -> None:
         self._lock.close()

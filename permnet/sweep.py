@@ -138,24 +138,20 @@ class _Sweeping:
 
     def work(self) -> None:
         """Trains runs off the queue, in a process of its own, until there is none or no time."""
-        worker: subprocess.Popen[str] | None = None
-        try:
-            while True:
+        while not self.queue.empty():
+            with _start_worker() as worker:
                 try:
-                    job = self.queue.get_nowait()
+                    while worker.poll() is None:
+                        job = self.queue.get_nowait()
+                        if self.deadline is not None and time.time() + SHORTEST > self.deadline:
+                            self._note(job.name, {"status": "unfinished"})
+                            continue
+                        self._note(job.name, {"status": "running"})
+                        self._note(job.name, self._ask(worker, job))
                 except Empty:
                     return
-                if self.deadline is not None and time.time() + SHORTEST > self.deadline:
-                    self._note(job.name, {"status": "unfinished"})
-                    continue
-                if worker is None or worker.poll() is not None:
-                    worker = _start_worker()
-                self._note(job.name, {"status": "running"})
-                self._note(job.name, self._ask(worker, job))
-        finally:
-            if worker is not None:
-                worker.terminate()
-                worker.wait()
+                finally:
+                    worker.terminate()
 
     def _ask(self, worker: "subprocess.Popen[str]", job: Planned) -> dict[str, Any]:
         assert worker.stdin is not None

@@ -1,0 +1,126 @@
+"""Sweeps: what is done, skipped, resumed, shared out and carried home."""
+
+import itertools
+import json
+import sys
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import permnet.fit
+import permnet.sweep
+from permnet.cli import main
+from permnet.config import Run, to_json
+from permnet.errors import PermnetError
+from permnet.experiments import SWEEPS
+from permnet.sweep import Outcome, plan, sweep
+from permnet.tasks.benchmarks import benchmark
+from tests.test_train import do, small
+
+RUNS = {f"run{i}": small("PD1-10", epochs=1, seed=i) for i in range(3)}
+
+
+def run(runs: dict[str, Run], folder: Path, **options: Any) -> Outcome:
+    return sweep(runs, folder, device="cpu", test_limit=20, progress=False, **options)
+
+
+def test_runs_are_done_a_few_at_a_time_and_carried_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = replace(RUNS["run0"], train=replace(RUNS["run0"].train, rate=-1.0))
+    runs = {"broken": broken, **RUNS}
+    do(RUNS["run1"], tmp_path / "run1", test_limit=10)  # finished before
+    with monkeypatch.context() as patch:  # begun before
+        patch.setattr(permnet.fit, "CHECK_STEPS", 1)
+        patch.setattr(permnet.fit.Clock, "enough_for", lambda self, _: False)
+        do(RUNS["run2"], tmp_path / "run2")
+    assert {p.name: p.status for p in plan(runs, tmp_path)} == {
+        "broken": "new",
+        "run0": "new",
+        "run1": "finished",
+        "run2": "started",
+    }
+    outcome = run(runs, tmp_path, parallel=2)
+    assert set(outcome.finished) == set(RUNS)
+    assert outcome.finished["run1"]["test"]["count"] == 10  # not done again
+    assert outcome.finished["run0"]["test"]["count"] == 20
+    assert outcome.finished["run2"]["steps"] == 8
+    assert outcome.failed == {"broken": "train.rate is above 0, not -1.0"}
+    assert {p.name for p in (tmp_path / "results").iterdir()} == {f"{name}.json" for name in RUNS}
+    assert outcome.archive is not None
+    with tarfile.open(outcome.archive) as tar:
+        names = set(tar.getnames())
+    for name in RUNS:
+        assert {f"{name}/result.json", f"{name}/last/model.safetensors"} <= names
+        assert f"{name}/last/optimiser.safetensors" not in names
+    seconds = outcome.finished["run0"]["seconds"]
+    assert plan(RUNS, tmp_path)[0].seconds == pytest.approx(seconds)
+
+
+def test_a_crash_of_one_run_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = permnet.sweep._start_worker
+    crash = [sys.executable, "-c", "import os; input(); os._exit(9)"]
+    commands = iter([crash])
+
+    def crashing_first() -> Any:
+        command = next(commands, None)
+        if command is None:
+            return start()
+        pipe = permnet.sweep.subprocess.PIPE
+        return permnet.sweep.subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+
+    monkeypatch.setattr(permnet.sweep, "_start_worker", crashing_first)
+    outcome = run({k: RUNS[k] for k in ("run0", "run1")}, tmp_path)
+    assert outcome.failed == {"run0": "its process ended with code 9"}
+    assert set(outcome.finished) == {"run1"}
+
+
+def test_without_time_nothing_is_started(tmp_path: Path) -> None:
+    outcome = run(RUNS, tmp_path, time_budget=1)
+    assert outcome.unfinished == list(RUNS)
+    assert not (tmp_path / "run0").exists()
+
+
+def test_shards_are_a_partition(tmp_path: Path) -> None:
+    names = [[p.name for p in plan("table1", tmp_path, (i, 4))] for i in range(1, 5)]
+    assert sorted(itertools.chain(*names)) == sorted(SWEEPS["table1"])
+    assert max(map(len, names)) - min(map(len, names)) <= 1
+    for shard in ((0, 4), (5, 4)):
+        with pytest.raises(PermnetError, match="a shard is i/n with i from 1 to n"):
+            plan("table1", tmp_path, shard)
+
+
+def test_the_dry_run_prints_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = {"run": to_json(SWEEPS["smoke"]["permnetd-PD1-10"])}
+    (tmp_path / "known").mkdir()
+    (tmp_path / "known" / "result.json").write_text(
+        json.dumps({**result, "seconds": 50.0, "steps": 8})
+    )
+    assert main(["sweep", "smoke", "--dry-run", "--out", str(tmp_path)]) == 0
+    first, second, total = capsys.readouterr().out.splitlines()
+    assert first.split() == ["permnetd-PD1-10", "new", "at", "most", "16", "steps", "100", "s"]
+    assert second.split() == ["permneti-PI1-10", "new", "at", "most", "16", "steps", "unknown"]
+    assert total == "2 of 2 runs left, 100 s for the 1 known"
+
+
+def test_bad_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        (["tabel1"], "did you mean table1"),
+        (["smoke", "--shard", "one"], "a shard is i/n, such as 2/8, not 'one'"),
+        (["smoke", "--shard", "3/2"], "with i from 1 to n, not 3/2"),
+        (["smoke", "--parallel", "0"], "parallel is 1 or more, not 0"),
+    ):
+        assert main(["sweep", *arguments, "--out", str(tmp_path / "out")]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_listed_run_is_of_a_known_benchmark() -> None:
+    for runs in SWEEPS.values():
+        for name, listed in runs.items():
+            assert benchmark(listed.benchmark).name in name

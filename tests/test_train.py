@@ -1,0 +1,422 @@
+"""Training: its step against the obvious one, its options, its results and its errors."""
+
+import copy
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from lightning_fabric import Fabric
+from torch.nn import functional as F
+
+import permnet.fit
+from permnet.batch import Batch, resident
+from permnet.build import build
+from permnet.cli import main
+from permnet.commands.train import settings
+from permnet.config import ModelConfig, Run, TrainConfig
+from permnet.errors import PermnetError
+from permnet.evaluate import evaluate
+from permnet.experiments.presets import PAPER_COUNTS, PRESETS
+from permnet.fit import derived, repeats
+from permnet.models import Seq2Seq
+from permnet.step import Optimiser, TrainStep, rate_at
+from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.permutation import Task
+from permnet.train import train
+from permnet.vocab import PAD
+
+SMALL = TrainConfig(
+    examples=512, batch=64, epochs=3, rate=0.01, evaluate_every=1, evaluate_limit=100
+)
+
+
+def small(benchmark: str = "PI1-10", **changes: Any) -> Run:
+    name = "permnetd" if benchmark.startswith("PD") else "permneti"
+    return Run(benchmark, ModelConfig(name, embedding=8, hidden=4), replace(SMALL, **changes))
+
+
+def do(run: Run, folder: Path, **options: Any) -> dict[str, Any]:
+    return train(run, folder, **{"test_limit": 50, "progress": False, "device": "cpu", **options})
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def without_seconds(folder: Path) -> list[dict[str, Any]]:
+    return [{k: v for k, v in line.items() if k != "seconds"} for line in lines(folder)]
+
+
+def make_step(
+    config: TrainConfig, task: Task, model: Seq2Seq, device: str = "cpu"
+) -> tuple[TrainStep, Batch]:
+    fabric = Fabric(accelerator=device, devices=1)
+    module = fabric.setup_module(model)
+    vocab = task.vocab(config.reserved)
+    drawn = task.sample(config.examples, np.random.RandomState(0))
+    data = resident(drawn.inputs, drawn.targets, vocab, fabric.device)
+    optimiser = Optimiser(model, config, fabric.device)
+    return TrainStep(fabric, module, optimiser, data, vocab, config, repeats(data)), data
+
+
+@pytest.mark.parametrize("kind", ["direct", "indirect"])
+def test_a_step_is_the_obvious_one(kind: Any) -> None:
+    """Against mean cross-entropy, plain AdamW and torch's own clipping, over some steps."""
+    task, config = Task(kind, 1, 4), replace(SMALL, clip=0.5, weight_decay=0.3)
+    torch.manual_seed(0)
+    config_of_model = ModelConfig("permnetd" if kind == "direct" else "permneti", 8, 4)
+    ours = build(config_of_model, task.vocab(), task)
+    plain = copy.deepcopy(ours)
+    step, data = make_step(config, task, ours)
+    decay = [p for name, p in plain.named_parameters() if "emb_ind" in name]
+    rest = [p for name, p in plain.named_parameters() if "emb_ind" not in name]
+    groups = [{"params": decay, "weight_decay": 0.3}, {"params": rest, "weight_decay": 0.0}]
+    adamw = torch.optim.AdamW([g for g in groups if g["params"]], foreach=False)
+    total = 0.0
+    for i in range(4):
+        index, rate = torch.arange(i * 64, i * 64 + 64), 0.01 * (i + 1)
+        step(index, rate, seed=i)
+        batch = data.rows(index)
+        logits = plain(batch.inputs, batch.previous)
+        loss = F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=PAD)
+        adamw.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(plain.parameters(), 0.5)
+        for group in adamw.param_groups:
+            group["lr"] = rate
+        adamw.step()
+        total += loss.item()
+    assert step.loss.item() == pytest.approx(total, rel=1e-5)
+    for (name, a), b in zip(ours.named_parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_weight_decay_is_on_the_index_embedding_alone() -> None:
+    task = Task("direct", 1, 4)
+    model = build(ModelConfig("permnetd", 8, 4), task.vocab(), task)
+    groups = Optimiser(model, replace(SMALL, weight_decay=0.3), torch.device("cpu"))
+    decayed, others = groups.adamw.param_groups
+    assert decayed["params"] == [model.get_parameter("resolver.emb_ind.weight")]
+    assert (decayed["weight_decay"], others["weight_decay"]) == (0.3, 0.0)
+    assert len(others["params"]) == len(list(model.parameters())) - 1
+
+
+def test_a_bad_step_changes_nothing_and_is_named() -> None:
+    task = Task("indirect", 1, 4)
+    model = build(ModelConfig("permneti", 8, 4), task.vocab(), task)
+    step, _ = make_step(SMALL, task, model)
+    index = torch.arange(64)
+    step(index, 0.01, seed=0)
+    assert step.failed_after() is None
+    before = copy.deepcopy(model.state_dict())
+    handle = model.resolver.select.weight.register_hook(lambda g: g * math.nan)
+    step(index, 0.01, seed=1)
+    handle.remove()
+    step(index, 0.01, seed=2)  # a good one after it changes nothing either
+    assert step.failed_after() == 1
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    with torch.no_grad():
+        model.resolver.query.weight.fill_(math.inf)
+    assert "the loss is nan and the gradient of embedding.weight" in step.explain(index, seed=1)
+
+
+def test_divergence_stops_with_step_and_tensor_and_keeps_the_last_good_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates = iter([0.01] * 8)  # the first epoch is fine
+    monkeypatch.setattr(permnet.fit, "rate_at", lambda *_: next(rates, 1e38))
+    with pytest.raises(PermnetError, match=r"diverged at step 10, epoch 2: the loss is nan and"):
+        do(small(), tmp_path / "run")
+    assert [line["epoch"] for line in lines(tmp_path / "run")] == [1]
+    monkeypatch.undo()
+    assert do(small(), tmp_path / "run", resume=True)["status"] == "finished"
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.sampled_from(["constant", "cosine"]))
+def test_rates(step: int, warmup: int, schedule: Any) -> None:
+    config = TrainConfig(rate=0.5, warmup=warmup, schedule=schedule)
+    rates = [rate_at(config, step, progress / 10) for progress in range(11)]
+    assert all(0 <= b <= a <= 0.5 for a, b in itertools.pairwise(rates))
+    warm = rates[0] / 0.5
+    assert warm == (1 if step + 1 >= warmup else pytest.approx((step + 1) / warmup))
+    assert rates[10] == pytest.approx(0.0 if schedule == "cosine" else rates[0])
+    if schedule == "cosine":
+        assert rates[5] == pytest.approx(rates[0] / 2)
+
+
+@given(st.lists(st.lists(st.integers(0, 7), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_repeats(rows: list[list[int]]) -> None:
+    inputs = torch.tensor(rows)
+    targets = torch.tensor([[row[0], 2] for row in rows])
+    obvious = any(row[0] >= 4 and row.count(row[0]) > 1 for row in rows)
+    assert repeats(Batch(inputs, targets)) == obvious
+
+
+def test_derived_seeds_differ() -> None:
+    seeds = {derived(what, s, e) for what in ("order", "lend") for s in range(9) for e in range(9)}
+    assert len(seeds) == 2 * 9 * 9
+
+
+def test_the_result_tells_everything(tmp_path: Path) -> None:
+    run = small("PD1-10")
+    result = do(run, tmp_path / "run")
+    assert result == json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["status"] == "finished"
+    assert result["steps"] == 3 * 8
+    assert result["epochs"] == 3
+    assert result["track"] == "fixed"
+    assert result["run"]["train"]["rate"] == 0.01
+    assert set(result["versions"]) >= {"python", "torch", "numpy", "permnet"}
+    assert result["data_sha256"]["test"] == benchmark("PD1-10").split("test").sha256
+    assert result["test"]["count"] == 50
+    assert result["test"]["split"] == "test"
+    assert result["parameters"] > 0
+    told = lines(tmp_path / "run")
+    assert [line["step"] for line in told] == [8, 16, 24]
+    assert told[-1] == result["validation"]["last"]
+    assert result["validation"]["best"] == max(told, key=lambda line: (line["wea"], line["ta"]))
+    assert told[-1]["loss"] < told[0]["loss"]
+    assert set(told[0]) == {"step", "epoch", "seconds", "loss", "ta", "wea", "rate", "stage"}
+
+
+def test_validation_is_what_evaluate_says_of_the_checkpoint(tmp_path: Path) -> None:
+    from permnet.checkpoint import load
+
+    told = do(small(), tmp_path / "run")["validation"]
+    for name in ("last", "best"):
+        saved = load(tmp_path / "run" / name)
+        figures = evaluate(saved.model, "PI1-10", limit=100, vocab=saved.vocab)
+        assert figures["ta"] == pytest.approx(told[name]["ta"])
+        assert figures["wea"] == pytest.approx(told[name]["wea"])
+        assert saved.provenance["seed"] == 0
+        assert saved.provenance["figures"]["step"] == told[name]["step"]
+
+
+def test_the_same_seed_gives_the_same_run_and_another_another(tmp_path: Path) -> None:
+    losses = [
+        do(small(epochs=1, seed=seed), tmp_path / str(i))["validation"]["last"]["loss"]
+        for i, seed in enumerate([0, 0, 1])
+    ]
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_it_stops_when_solved_and_grows_when_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    validate = permnet.fit.Trainer._validate
+    shapes = []
+
+    def solved_at_once(self: Any, data: Batch) -> tuple[float, float]:
+        validate(self, data)
+        shapes.append(tuple(data.inputs.shape))
+        return 1.0, 1.0
+
+    monkeypatch.setattr(permnet.fit.Trainer, "_validate", solved_at_once)
+    run = small("PI10", grow=(2, 5), stop_when_solved=0.99, evaluate_every=2, epochs=9)
+    result = do(run, tmp_path / "run")
+    assert [(x["stage"], x["epoch"]) for x in lines(tmp_path / "run")] == [(2, 2), (5, 4), (10, 6)]
+    assert shapes == [(100, 9), (100, 18), (100, 33)]
+    assert result["epochs_to_99"] == 6
+    assert result["track"] == "fresh"
+
+
+def test_a_length_that_stays_unsolved_ends_at_its_cap(tmp_path: Path) -> None:
+    run = small("PD1-10", grow=(3,), grow_epochs=2, epochs=1, schedule="cosine", warmup=4)
+    do(run, tmp_path / "run")
+    told = lines(tmp_path / "run")
+    assert [line["stage"] for line in told] == [3, 3, 10]
+    assert [line["rate"] for line in told[:2]] == [0.01, 0.01]
+    assert told[2]["rate"] == pytest.approx(0.01 * (1 + math.cos(math.pi * 7 / 8)) / 2)
+
+
+def test_fresh_data_are_new_in_every_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    run_step = TrainStep.__call__
+
+    def look(self: TrainStep, *args: Any) -> None:
+        seen.append(self.data.inputs.clone())
+        run_step(self, *args)
+
+    monkeypatch.setattr(TrainStep, "__call__", look)
+    result = do(small(fresh=True, epochs=2), tmp_path / "run")
+    assert result["track"] == "fresh"
+    assert torch.equal(seen[0], seen[7])
+    assert not torch.equal(seen[7], seen[8])
+
+
+def test_time_budget_stops_with_a_checkpoint_and_resuming_ends_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = do(small(), tmp_path / "whole")
+    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 1)
+    monkeypatch.setattr(permnet.fit.Clock, "enough_for", lambda self, _: self.budget is None)
+    for _ in range(3):  # each stops in the midst of an epoch
+        part = do(small(), tmp_path / "parts", time_budget=1, resume=(tmp_path / "parts").exists())
+        assert part["status"] == "unfinished"
+        assert not (tmp_path / "parts" / "result.json").exists()
+    parts = do(small(), tmp_path / "parts", resume=True)
+    assert without_seconds(tmp_path / "parts") == without_seconds(tmp_path / "whole")
+    assert parts["test"]["by_length"] == whole["test"]["by_length"]
+    assert do(small(), tmp_path / "parts", resume=True)["test"] == parts["test"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch": 513}, "train.batch is 1 to 512, the number of examples, not 513"),
+        ({"examples": 100_001}, "at most 100000"),
+        ({"epochs": 0}, "train.epochs is 1 or more"),
+        ({"rate": math.nan}, "train.rate is above 0"),
+        ({"unseen": 0.5}, "unless train.reserved"),
+        ({"grow": (5, 3)}, "lengths that grow"),
+        ({"grow": (10,)}, "below the full length 10"),
+        ({"evaluate_limit": 0}, "train.evaluate_limit is 1 to"),
+        ({"seed": -1}, "train.seed is 0 or more"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_written(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(PermnetError, match=message):
+        do(small(**changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there are GPUs")
+def test_gpus_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "PI10", "--out", str(tmp_path / "run"), "--devices", "2"]) == 2
+    assert "2 GPUs were asked for and this machine has 0" in capsys.readouterr().err
+    assert main(["train", "PI10", "--out", str(tmp_path / "run"), "--device", "cuda"]) == 2
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [
+        "--train.epochs",
+        "1",
+        "--train.examples",
+        "256",
+        "--train.batch",
+        "64",
+        "--model.hidden",
+        "4",
+    ]
+    options += ["--test-limit", "20", "--train.evaluate-limit", "20", "--device", "cpu"]
+    assert main(["train", "pd1-10", "--out", str(tmp_path / "run"), *options]) == 0
+    assert "PD1-10@1 test: TA" in capsys.readouterr().out
+    told = json.loads((tmp_path / "run" / "result.json").read_text())["run"]
+    assert told["model"]["name"] == "permnetd"
+    assert told["model"]["embedding"] == 64  # the preset's
+    assert told["train"]["rate"] == 0.001
+
+
+def test_settings_are_the_preset_with_changes() -> None:
+    assert settings("PI20", {}, {}).train == PRESETS["permneti/PI20"].train
+    assert settings("PD20", {}, {}).model.name == "permnetd"
+    assert settings("PI10", {"name": "gru"}, {"seed": 3}).train.batch == 4096
+    assert settings("PI40", {}, {}, "permneti/PI10").train.rate == 0.003
+    assert settings("PI10-noise", {}, {}).train == TrainConfig()
+    with pytest.raises(PermnetError, match=r"did you mean .*permneti/PI10,"):
+        settings("PI10", {}, {}, "permneti/PI11")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_builds(name: str) -> None:
+    run = PRESETS[name]
+    bench = benchmark(run.benchmark)
+    with torch.device("meta"):
+        model = build(run.model, bench.task.vocab(), bench.task)
+    assert sum(p.numel() for p in model.parameters()) > 0
+    assert name == f"{run.model.name}/{run.benchmark}"
+    assert run.train.batch <= run.train.examples
+
+
+def test_presets_are_the_paper_s() -> None:
+    assert len(PRESETS) == len(PAPER_COUNTS) == 4 + 5 + 6 + 4 + 6 + 5
+    hundred = PRESETS["permneti/PI100"]
+    assert (hundred.model.embedding, hundred.model.hidden) == (128, 512)
+    assert (hundred.train.rate, hundred.train.batch, hundred.train.epochs) == (5e-5, 512, 100)
+    assert PAPER_COUNTS["gru-attention/PI1-10"] == (39_329, 4_370)
+
+
+TWO = """
+import sys
+from pathlib import Path
+from tests.test_train import do, small
+do(small(reserved=3, unseen=0.4), Path(sys.argv[1]), devices=2)
+"""
+
+
+def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(TWO)
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    command += ["--master-port", "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0"]
+    root = Path(__file__).parent.parent
+    done = subprocess.run(
+        [*command, str(tmp_path / "two.py"), str(tmp_path / "two")],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    one = do(small(reserved=3, unseen=0.4), tmp_path / "one")
+    for a, b in zip(lines(tmp_path / "one"), lines(tmp_path / "two"), strict=True):
+        assert a["loss"] == pytest.approx(b["loss"], abs=1e-6)
+        assert a["step"] == b["step"]
+    two = json.loads((tmp_path / "two" / "result.json").read_text())
+    assert two["test"]["ta"] == pytest.approx(one["test"]["ta"], abs=0.02)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("kind", ["direct", "indirect"])
+def test_the_captured_step_is_the_eager_one(kind: Any, precision: Any) -> None:
+    task = Task(kind, 1, 6)
+    config = replace(SMALL, reserved=3, unseen=0.3, precision=precision, rate=0.003)
+    name = "permnetd" if kind == "direct" else "permneti"
+    weights, losses = [], []
+    for captures in (True, False):
+        torch.manual_seed(0)
+        model = build(ModelConfig(name, 16, 8), task.vocab(3), task)
+        step, _ = make_step(config, task, model, "cuda")
+        step.captures = captures
+        for i in range(8):
+            step(torch.arange(i * 64, i * 64 + 64, device="cuda"), 0.003 * (i + 1), seed=i)
+        assert step.failed_after() is None
+        assert step.good.item() == 8
+        assert (step.graph is not None) == captures
+        losses.append(step.loss.item())
+        weights.append(dict(model.named_parameters()))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    for parameter in weights[0]:
+        torch.testing.assert_close(
+            weights[0][parameter], weights[1][parameter], rtol=1e-3, atol=1e-4, msg=parameter
+        )
+
+
+@pytest.mark.gpu
+def test_a_run_on_the_gpu_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = small("PI10", grow=(3,), grow_epochs=1, reserved=2, unseen=0.2, fresh=True)
+    whole = do(run, tmp_path / "whole", device="cuda")
+    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 5)
+    monkeypatch.setattr(permnet.fit.Clock, "enough_for", lambda self, _: self.budget is None)
+    do(run, tmp_path / "parts", device="cuda", time_budget=1)
+    do(run, tmp_path / "parts", device="cuda", time_budget=1, resume=True)
+    parts = do(run, tmp_path / "parts", device="cuda", resume=True)
+    assert parts["steps"] == whole["steps"]
+    for a, b in zip(lines(tmp_path / "whole"), lines(tmp_path / "parts"), strict=True):
+        assert a["loss"] == pytest.approx(b["loss"], rel=1e-3)
