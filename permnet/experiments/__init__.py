@@ -1,41 +1,52 @@
-"""The paper's experiments as data: presets, and lists of runs by name."""
+"""The paper's experiments as data: its tables with our runs, and the sweeps that train them."""
 
-from dataclasses import replace
+import itertools
+from collections.abc import Iterable
 
 from permnet.config import ModelConfig, Run, TrainConfig
-from permnet.experiments.presets import PRESETS
+from permnet.experiments import noise, table1, table2, table3, table4, table5, table6, table7
+from permnet.experiments.tables import PERMNETS, Cell, Table
 
-
-def _seeds(count: int, *presets: str, benchmark: str | None = None) -> dict[str, Run]:
-    """These presets with seeds 0, 1, …, each run under a name of its own."""
-    runs = {}
-    for preset in presets:
-        for seed in range(count):
-            run = PRESETS[preset]
-            run = replace(
-                run, benchmark=benchmark or run.benchmark, train=replace(run.train, seed=seed)
-            )
-            runs[f"{run.model.name}-{run.benchmark}-seed{seed}"] = run
-    return runs
-
+TABLES: tuple[Table, ...] = tuple(
+    module.TABLE for module in (table1, table2, table3, table4, table5, table6, table7, noise)
+)
 
 _TINY = TrainConfig(
     epochs=2, batch=128, examples=1024, rate=0.01, evaluate_every=1, evaluate_limit=200
 )
+
+# From a minute of a GPU to most of an hour.
+_QUICK_FIRST = (
+    *("PI10", "PI_DICT", "PI20", "PI1-10", "PD1-10", "PD10", "PD20"),
+    *("PI40", "PD40", "PI100", "PD100"),
+)
+
+
+def _runs(cells: Iterable[Cell]) -> dict[str, Run]:
+    return {name: run for cell in cells for name, run in cell.runs.items()}
+
+
+def _is_permnet(cell: Cell) -> bool:
+    return cell.model in PERMNETS
+
+
+_given = [cell for table in TABLES for cell in table.cells + table.more]
+_ours = [cell for table in TABLES for cell in table.ours]
 
 SWEEPS: dict[str, dict[str, Run]] = {
     "smoke": {
         "permnetd-PD1-10": Run("PD1-10", ModelConfig("permnetd", embedding=16, hidden=8), _TINY),
         "permneti-PI1-10": Run("PI1-10", ModelConfig("permneti", embedding=16, hidden=8), _TINY),
     },
-    "table1": _seeds(3, "permnetd/PD1-10", "permnetd/PD10", "permnetd/PD20"),
-    "table2": _seeds(1, "permnetd/PD40", "permnetd/PD100"),
-    "table3": _seeds(3, "permneti/PI1-10", "permneti/PI10", "permneti/PI20"),
-    "table4": _seeds(1, "permneti/PI40", "permneti/PI100"),
-    "table5": _seeds(3, "permneti/PI_DICT"),
-    "noise": {
-        **_seeds(3, "permnetd/PD10", benchmark="PD10-noise"),
-        **_seeds(3, "permneti/PI10", benchmark="PI10-noise"),
-    },
+    "paper-permnets": _runs(
+        sorted(
+            (cell for table in TABLES[:5] for cell in table.cells if _is_permnet(cell)),
+            key=lambda cell: _QUICK_FIRST.index(cell.benchmark),
+        )
+    ),
+    **{table.name: _runs(table.all_cells) for table in TABLES},
+    "baselines": _runs(itertools.filterfalse(_is_permnet, _given)),
+    "ours": _runs(filter(_is_permnet, _ours)),
+    "rates": _runs(itertools.filterfalse(_is_permnet, _ours)),
 }
 """Name → the runs of a sweep by their names, in the order they matter."""

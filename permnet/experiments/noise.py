@@ -1,0 +1,13 @@
+"""Distractors around and between what matters: PD10-noise and PI10-noise, not in the paper."""
+
+from permnet.experiments.tables import Table, cell
+
+TABLE = Table(
+    "noise",
+    "Tokens that do not matter (not in the paper)",
+    cells=(),
+    more=(
+        cell("permnetd/PD10", benchmark="PD10-noise", seeds=3, note="the settings of PD10"),
+        cell("permneti/PI10", benchmark="PI10-noise", seeds=3, note="the settings of PI10"),
+    ),
+)

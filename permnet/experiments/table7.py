@@ -1,0 +1,32 @@
+"""Table 7: PermNetI without one of its parts."""
+
+from permnet.experiments.tables import Cell, Table, cell
+
+
+def _without(part: str, length: int, ta: float | None = None, wea: float | None = None) -> Cell:
+    return cell(f"permneti/PI{length}", ta, wea, without=part)
+
+
+TABLE = Table(
+    "table7",
+    "PermNetI without one of its parts",
+    cells=(
+        cell("permneti/PI10", 1.0, 1.0, seeds=3),
+        cell("permneti/PI20", 0.9999, 0.9999, seeds=3),
+        cell("permneti/PI40", 1.0, 1.0),
+        _without("fixed-vocab", 10, 0.4894, 0.0),
+        _without("m_d+m_k+m_p", 10, 0.3334, 0.0),
+        _without("m_d", 10, 0.9999, 0.9995),
+        _without("attn", 10, 1.0, 1.0),
+        _without("m_pl", 10, 1.0, 1.0),
+        _without("mlogsoft", 10, 0.9726, 0.7462),
+        _without("attn", 20, 1.0, 1.0),
+        _without("mlogsoft", 20, 0.1340, 0.0),
+        _without("attn", 40, 0.9999, 0.9996),
+    ),
+    more=(
+        *(_without(part, 20) for part in ("fixed-vocab", "m_d+m_k+m_p", "m_d", "m_pl")),
+        *(_without(part, 40) for part in ("fixed-vocab", "m_d+m_k+m_p", "m_d", "m_pl", "mlogsoft")),
+    ),
+    notes=("Without `m_pl` the model works at one input length only.",),
+)

@@ -1,0 +1,151 @@
+"""What a table of the paper is as data: cells, each with the paper's figures and our runs."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from permnet.config import ModelConfig, Run, TrainConfig
+from permnet.experiments.presets import PRESETS
+
+Recipe = Literal["paper", "ours"]
+PERMNETS = ("permnetd", "permneti")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model on a benchmark: the paper's figures, if it has any, and our runs, one for a seed."""
+
+    model: str
+    benchmark: str
+    runs: dict[str, Run]
+    paper_ta: float | None = None
+    paper_wea: float | None = None
+    variant: str | None = None
+    """The part that an ablation leaves out; None for the full model."""
+    recipe: Recipe = "paper"
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table's cells; `name` is also that of the sweep which trains them all."""
+
+    name: str
+    title: str
+    cells: tuple[Cell, ...]
+    """Those that the paper fills."""
+    more: tuple[Cell, ...] = ()
+    """Those that the paper leaves empty or does not have."""
+    ours: tuple[Cell, ...] = ()
+    """The same models and benchmarks, trained in ways of our own."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def all_cells(self) -> tuple[Cell, ...]:
+        return self.cells + self.more + self.ours
+
+
+def cell(
+    preset: str,
+    ta: float | None = None,
+    wea: float | None = None,
+    *,
+    seeds: int = 1,
+    benchmark: str | None = None,
+    without: str | None = None,
+    note: str = "",
+) -> Cell:
+    """A cell in the paper's recipe: a preset, possibly ablated or on another benchmark."""
+    run = PRESETS[preset]
+    run = replace(
+        run,
+        benchmark=benchmark or run.benchmark,
+        model=replace(run.model, without=without),
+    )
+    return Cell(
+        run.model.name,
+        run.benchmark,
+        _seeded(run, _name(run.model.name, run.benchmark, without), seeds),
+        ta,
+        wea,
+        variant=without,
+        note=note,
+    )
+
+
+def own(
+    label: str,
+    preset: str,
+    *,
+    seeds: int = 1,
+    model: dict[str, Any] | None = None,
+    note: str = "",
+    **train: Any,
+) -> Cell:
+    """A cell in a recipe of ours: a preset with changes to its model and its training."""
+    run = PRESETS[preset]
+    run = replace(run, model=replace(run.model, **(model or {})), train=replace(run.train, **train))
+    name = _name(run.model.name, run.benchmark, label=label)
+    return Cell(run.model.name, run.benchmark, _seeded(run, name, seeds), recipe="ours", note=note)
+
+
+def beside(model: str, run: Run, note: str, label: str | None = None) -> Cell:
+    """A cell of a model that the paper does not have."""
+    runs = _seeded(run, _name(model, run.benchmark, label=label), 1)
+    return Cell(model, run.benchmark, runs, recipe="ours", note=note)
+
+
+def _name(model: str, benchmark: str, without: str | None = None, label: str | None = None) -> str:
+    ablation = f"-without-{without}" if without else ""
+    return f"{model}-{benchmark}{ablation}" + (f"-{label}" if label else "")
+
+
+def _seeded(run: Run, name: str, count: int) -> dict[str, Run]:
+    return {
+        f"{name}-seed{seed}": replace(run, train=replace(run.train, seed=seed))
+        for seed in range(count)
+    }
+
+
+def related(benchmark: str) -> tuple[Cell, ...]:
+    """Pointer network and pointer-generator, with CopyNet's settings on that benchmark."""
+    like = PRESETS[f"copynet/{benchmark}"]
+    return tuple(
+        beside(name, replace(like, model=replace(like.model, name=name)), "CopyNet's settings")
+        for name in ("pointer", "pointer-generator")
+    )
+
+
+def fair_attention(benchmark: str, *rates: float) -> tuple[Cell, ...]:
+    """A small Transformer of the shape that is known to learn associative recall."""
+    model = ModelConfig("transformer", embedding=128, hidden=512, layers=2, heads=1, head_size=128)
+    train = TrainConfig(epochs=64, batch=512, schedule="cosine", warmup=500, evaluate_every=4)
+    return tuple(
+        beside(
+            "fair-attention",
+            Run(benchmark, model, replace(train, rate=rate)),
+            f"2 layers, 1 head of 128; rate {rate:g}",
+            label=f"rate{rate:g}",
+        )
+        for rate in rates
+    )
+
+
+def other_rates(*presets: str) -> tuple[Cell, ...]:
+    """Baselines at the next lower and higher rates, for a quarter of the paper's epochs."""
+    return tuple(
+        own(
+            f"rate{rate:g}",
+            preset,
+            rate=rate,
+            epochs=PRESETS[preset].train.epochs // 4,
+            note=f"rate {rate:g}; only run where the paper's rate fails",
+        )
+        for preset in presets
+        for rate in _neighbours(PRESETS[preset].train.rate)
+    )
+
+
+def _neighbours(rate: float) -> tuple[float, float]:
+    ladder = (0.00003, 0.0001, 0.0003, 0.001, 0.003)
+    at = ladder.index(rate)
+    return ladder[at - 1], ladder[at + 1]

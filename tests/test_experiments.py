@@ -1,0 +1,101 @@
+"""The experiments as data: every run builds, and the tables hold what the paper printed."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from permnet.build import build
+from permnet.config import Run, from_json, to_json
+from permnet.experiments import SWEEPS, TABLES
+from permnet.experiments.presets import PRESETS
+from permnet.experiments.tables import PERMNETS
+from permnet.tasks.benchmarks import benchmark
+from permnet.train import check
+
+RUNS = {name: run for runs in SWEEPS.values() for name, run in runs.items()}
+CELLS = [(table.name, cell) for table in TABLES for cell in table.all_cells]
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *RUNS])
+def test_every_preset_and_every_run_builds(name: str) -> None:
+    run = PRESETS[name] if name in PRESETS else RUNS[name]
+    bench = benchmark(run.benchmark)
+    check(run, bench, processes=1, test_limit=None)
+    with torch.device("meta"):
+        model = build(run.model, bench.task.vocab(run.train.reserved), bench.task)
+    assert sum(p.numel() for p in model.parameters()) > 0
+    assert from_json(Run, to_json(run)) == run
+
+
+def test_a_name_stands_for_one_run_and_a_run_has_one_name() -> None:
+    for runs in SWEEPS.values():
+        for name, run in runs.items():
+            assert RUNS[name] == run
+    assert len({str(to_json(run)) for run in RUNS.values()}) == len(RUNS)
+
+
+def test_names_are_plain_file_names_that_say_what_is_trained() -> None:
+    for name, run in RUNS.items():
+        assert re.fullmatch(r"[A-Za-z0-9_.+-]+", name)
+        assert f"-{run.benchmark}" in name
+        assert name.endswith(f"-seed{run.train.seed}") or name in SWEEPS["smoke"]
+        assert run.model.without is None or f"-without-{run.model.without}-" in name
+
+
+@pytest.mark.parametrize(("table", "cell"), CELLS)
+def test_a_cell_trains_what_it_says(table: str, cell) -> None:
+    assert cell.runs.keys() <= SWEEPS[table].keys()
+    seeds = [run.train.seed for run in cell.runs.values()]
+    assert seeds == list(range(len(seeds)))
+    first = next(iter(cell.runs.values()))
+    for run in cell.runs.values():
+        assert replace(run, train=replace(run.train, seed=0)) == first
+        assert (run.benchmark, run.model.without) == (cell.benchmark, cell.variant)
+    if cell.recipe == "paper" and "noise" not in cell.benchmark and "DICT" not in cell.benchmark:
+        expected = PRESETS[f"{cell.model}/{cell.benchmark}"]
+        assert replace(first, model=replace(first.model, without=None)) == expected
+
+
+def test_three_seeds_up_to_length_20_and_on_dict() -> None:
+    for table in TABLES:
+        for cell in table.cells:
+            if cell.model in PERMNETS and cell.variant is None:
+                long = re.search("40|100", cell.benchmark)
+                assert len(cell.runs) == (1 if long else 3), cell
+
+
+def test_the_quick_runs_come_first_and_pd100_last() -> None:
+    names = list(SWEEPS["paper-permnets"])
+    assert names[0] == "permneti-PI10-seed0"
+    assert names[-1] == "permnetd-PD100-seed0"
+    assert not {run.model.name for run in SWEEPS["paper-permnets"].values()} - {*PERMNETS}
+
+
+PAPER = Path(__file__).parent / "paper_tables.txt"
+
+
+def test_the_paper_s_figures_are_those_it_printed() -> None:
+    printed = set()
+    for line in PAPER.read_text().splitlines():
+        if line and not line.startswith("#"):
+            table, model, where, variant, ta, wea = line.split()
+            without = None if variant == "-" else variant
+            printed.add((table, model, where, without, float(ta), float(wea)))
+    ours = {
+        (
+            table.name,
+            cell.model,
+            cell.benchmark,
+            cell.variant,
+            round(100 * cell.paper_ta, 2),
+            round(100 * cell.paper_wea, 2),
+        )
+        for table in TABLES
+        for cell in table.cells
+    }
+    assert ours == printed
+    for table in TABLES:
+        assert all(cell.paper_wea is None for cell in table.more + table.ours)
