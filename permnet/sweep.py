@@ -6,7 +6,6 @@ archive of what is worth carrying home. Run it again and it goes on where it sto
 
 import contextlib
 import json
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -27,6 +26,8 @@ from permnet.experiments import SWEEPS
 Status = Literal["new", "started", "finished"]
 Carry = Literal["results", "weights", "everything"]
 
+CURVE = ("step", "epoch", "seconds", "loss", "ta", "wea", "stage")
+"""What a result keeps of each evaluation; `stage` is the length trained on."""
 SHORTEST = 10.0
 """Seconds that must be left for a run to be started."""
 
@@ -178,7 +179,7 @@ class _Sweeping:
                 outcome.finished[name] = answer
                 results = self.folder / "results"
                 results.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(self.folder / name / "result.json", results / f"{name}.json")
+                (results / f"{name}.json").write_text(_with_curve(self.folder / name))
             elif status == "unfinished":
                 outcome.unfinished.append(name)
             else:
@@ -234,6 +235,14 @@ def _seconds(run: Run, recorded: list[dict[str, Any]]) -> float | None:
     return None
 
 
+def _with_curve(folder: Path) -> str:
+    """The result of a run and its learning curve, an evaluation a line."""
+    metrics = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    rows = ",".join(f"\n  {[round(line[name], 6) for name in CURVE]}" for line in metrics)
+    result = (folder / "result.json").read_text().rstrip().removesuffix("}").rstrip()
+    return f'{result},\n "curve": [{rows}]\n}}\n'
+
+
 def _archive(path: Path, folder: Path, planned: list[Planned], carry: Carry) -> Path:
     """Results and learning curves; with the final weights; or all that resuming needs."""
     wanted = ["run.json", "metrics.jsonl", "result.json"]
@@ -245,8 +254,8 @@ def _archive(path: Path, folder: Path, planned: list[Planned], carry: Carry) -> 
     partial = path.with_name(f".{path.name}.part")
     with tarfile.open(partial, "w:gz") as tar:
         for job in planned:
-            for name in wanted:
-                if (folder / job.name / name).exists():
-                    tar.add(folder / job.name / name, f"{job.name}/{name}")
+            for name in (f"results/{job.name}.json", *(f"{job.name}/{file}" for file in wanted)):
+                if (folder / name).exists():
+                    tar.add(folder / name, name)
     partial.replace(path)
     return path
