@@ -11,6 +11,7 @@ from permnet import __version__
 from permnet.commands.data import data
 from permnet.commands.eval import evaluate
 from permnet.commands.models import models
+from permnet.commands.report import report
 from permnet.commands.resolve import resolve
 from permnet.commands.score import score
 from permnet.commands.sweep import sweep
@@ -25,6 +26,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "models": models,
     "train": train,
     "sweep": sweep,
+    "report": report,
 }
 
 HELP = """usage: permnet COMMAND …

@@ -36,6 +36,7 @@ ORDER = (
     "experiments",
     "worker",
     "sweep",
+    "report",
     "commands",
     "cli",
     "__main__",

@@ -1,0 +1,144 @@
+"""The committed results, `results/runs/NAME.json`, one for each run: read, and checked."""
+
+import json
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from permnet.config import Run, from_json
+from permnet.errors import PermnetError
+from permnet.metrics import wilson
+
+
+@dataclass(frozen=True)
+class Figures:
+    """TA and WEA over so many examples."""
+
+    ta: float
+    wea: float
+    count: int
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.ta <= 1 and 0 <= self.wea <= 1 and self.count > 0):
+            raise PermnetError(f"TA and WEA are fractions of 1 example or more, not {self}")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 %, of the WEA."""
+        return wilson(round(self.wea * self.count), self.count)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best evaluation on the validation split."""
+
+    wea: float
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A point of the learning curve; `length` is the one trained on, which may grow."""
+
+    step: int
+    epoch: int
+    seconds: float
+    loss: float
+    ta: float
+    wea: float
+    length: int
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long a run took."""
+
+    track: Literal["fixed", "fresh"]
+    steps: int
+    epochs: int
+    epochs_to_99: int | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Result(Course):
+    """What a finished run left: the last epoch on the test split, and how it got there."""
+
+    name: str
+    file: str
+    run: Run
+    test: Figures
+    by_length: dict[int, Figures]
+    unseen: Figures | None
+    """On the test examples that do not stand in training, where some do."""
+    best: Best
+    data_sha256: str
+    device: str
+    curve: tuple[Evaluation, ...]
+
+
+def read_results(folder: Path) -> dict[str, Result]:
+    """All results in the folder, by name; other files than JSON are left alone."""
+    if not folder.is_dir():
+        raise PermnetError(f"{folder} is not a folder: give the one that holds runs/NAME.json")
+    results = {}
+    for path in sorted(folder.glob("runs/*.json")):
+        file = f"{folder.resolve().name}/runs/{path.name}"
+        raw = read_json(path)
+        if not isinstance(raw, dict) or raw.get("status") != "finished":
+            raise PermnetError(f"{path} is not the result of a finished run: move it elsewhere")
+        try:
+            results[path.stem] = _result(path.stem, file, raw)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise PermnetError(f"{path} is not a result: {error!r}") from error
+        except ValueError as error:
+            raise PermnetError(f"{path}: {error}") from error
+    return results
+
+
+def read_json(path: Path) -> object:
+    """The value in a file; NaN and what is too large for a float are no JSON."""
+    try:
+        return json.loads(path.read_text(), parse_constant=_finite, parse_float=_finite)
+    except (OSError, ValueError, RecursionError) as error:
+        raise PermnetError(f"cannot read {path}: {error}") from error
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text} is not a finite number")
+    return float(text)
+
+
+def _result(name: str, file: str, raw: dict[str, Any]) -> Result:
+    test = raw["test"]
+    unseen = test["unseen"]
+    some_seen = unseen is not None and 0 < unseen["count"] < test["count"]
+    return Result(
+        name=name,
+        file=file,
+        run=from_json(Run, raw["run"], "run"),
+        test=_part(Figures, test, "test"),
+        by_length={
+            int(length): _part(Figures, part, f"test.by_length.{length}")
+            for length, part in test["by_length"].items()
+        },
+        unseen=_part(Figures, unseen, "test.unseen") if some_seen else None,
+        best=_part(Best, raw["validation"]["best"], "validation.best"),
+        data_sha256=str(test["data_sha256"]),
+        device=str(raw["hardware"]["device"]),
+        curve=tuple(
+            from_json(Evaluation, dict(zip(_POINT, point, strict=True)), "curve")
+            for point in raw.get("curve", ())
+        ),
+        **vars(_part(Course, raw, "result")),
+    )
+
+
+_POINT = [field.name for field in fields(Evaluation)]
+
+
+def _part(cls: type[Any], raw: dict[str, Any], where: str) -> Any:
+    """The fields of this class, of an object that holds more."""
+    return from_json(cls, {field.name: raw[field.name] for field in fields(cls)}, where)

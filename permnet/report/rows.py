@@ -1,0 +1,167 @@
+"""Results beside the paper's figures: a row for each cell of each table, run or not."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from permnet.config import Run
+from permnet.errors import PermnetError
+from permnet.experiments import TABLES
+from permnet.experiments.tables import PERMNETS, Cell
+from permnet.report.results import Result, read_results
+
+SOLVED = 0.99
+"""WEA from which a benchmark counts as solved."""
+FALL = 0.01
+"""Loss of WEA from which an ablation counts as harmful."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell with the results of the seeds that were run. The worst of them is the headline."""
+
+    table: str
+    group: str
+    """`cells`, `more` or `ours`, as in `experiments.tables.Table`."""
+    cell: Cell
+    results: tuple[Result, ...]
+
+    @property
+    def worst(self) -> Result | None:
+        return min(self.results, key=lambda r: (r.test.wea, r.test.ta), default=None)
+
+    @property
+    def ta(self) -> float | None:
+        """The mean over the seeds."""
+        return fmean(result.test.ta for result in self.results) if self.results else None
+
+    @property
+    def wea(self) -> float | None:
+        """The mean over the seeds."""
+        return fmean(result.test.wea for result in self.results) if self.results else None
+
+    @property
+    def solved(self) -> bool:
+        return self.worst is not None and self.worst.test.wea >= SOLVED
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.cell.model not in PERMNETS
+
+    @property
+    def label(self) -> str:
+        """The model, or what it was left without."""
+        return f"without {self.cell.variant}" if self.cell.variant else self.cell.model
+
+    def difference(self) -> tuple[float, float, float] | None:
+        """WEA of the worst seed less the paper's, and the 95 % interval of ours around it."""
+        if self.worst is None or self.cell.paper_wea is None:
+            return None
+        test, paper = self.worst.test, self.cell.paper_wea
+        low, high = test.interval
+        return test.wea - paper, low - paper, high - paper
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs; a cell that was not run has no seeds, and null for what was not measured.
+
+        `ta` and `wea` are means over the seeds; `file` and `budget` are those of the worst one.
+        """
+        cell, worst = self.cell, self.worst
+        any_run = next(iter(cell.runs.values()))
+        return {
+            "table": self.table,
+            "model": cell.model,
+            "benchmark": cell.benchmark,
+            "variant": cell.variant,
+            "recipe": cell.recipe,
+            "track": worst.track if worst else None,
+            "seeds": [result.run.train.seed for result in self.results],
+            "ta": self.ta,
+            "wea": self.wea,
+            "wea_worst_seed": worst.test.wea if worst else None,
+            "paper_ta": cell.paper_ta,
+            "paper_wea": cell.paper_wea,
+            "budget": {
+                "steps": worst.steps if worst else None,
+                "epochs": worst.epochs if worst else None,
+                "batch": any_run.train.batch,
+                "rate": any_run.train.rate,
+                "seconds": worst.seconds if worst else None,
+            },
+            "data_sha256": worst.data_sha256 if worst else None,
+            "file": worst.file if worst else None,
+        }
+
+
+@dataclass(frozen=True)
+class Collected:
+    """All rows, and the results that belong to none."""
+
+    rows: tuple[Row, ...]
+    others: tuple[Result, ...]
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Each once, though a result may stand in several rows."""
+        named = {result.name: result for row in self.rows for result in row.results}
+        return (*named.values(), *self.others)
+
+
+def collect(folder: Path) -> Collected:
+    """The rows of all tables from the results in a folder."""
+    results = read_results(folder)
+    rows = tuple(
+        Row(table.name, group, cell, _of_cell(cell, results))
+        for table in TABLES
+        for group in ("cells", "more", "ours")
+        for cell in getattr(table, group)
+    )
+    used = {name for row in rows for name in row.cell.runs}
+    return Collected(rows, tuple(r for name, r in results.items() if name not in used))
+
+
+def _of_cell(cell: Cell, results: dict[str, Result]) -> tuple[Result, ...]:
+    found = []
+    for name, run in cell.runs.items():
+        if name in results:
+            field = _differing(results[name].run, run)
+            if field:
+                raise PermnetError(
+                    f"{results[name].file} was not trained as {name} is: {field} differs; "
+                    "rename the file or train it again"
+                )
+            found.append(results[name])
+    if len({result.data_sha256 for result in found}) > 1:
+        raise PermnetError(
+            f"the runs of {found[0].name} and its other seeds were tested on different data"
+        )
+    return tuple(found)
+
+
+def _differing(found: Run, wanted: Run) -> str | None:
+    """The first setting in which two runs differ."""
+    if found.benchmark != wanted.benchmark:
+        return "benchmark"
+    for part in ("model", "train"):
+        one, other = getattr(found, part), getattr(wanted, part)
+        for field in fields(one):
+            if getattr(one, field.name) != getattr(other, field.name):
+                return f"{part}.{field.name}"
+    return None
+
+
+def directions(rows: list[Row]) -> list[tuple[Row, bool, bool]]:
+    """For each ablation that the paper and we both ran: does WEA fall there, does it here."""
+    full = {row.cell.benchmark: row for row in rows if row.cell.variant is None}
+    found = []
+    for row in rows:
+        base = full[row.cell.benchmark] if row.cell.variant else None
+        if base is None or row.worst is None or base.worst is None:
+            continue
+        if row.cell.paper_wea is None or base.cell.paper_wea is None:
+            continue
+        paper = base.cell.paper_wea - row.cell.paper_wea >= FALL
+        ours = base.worst.test.wea - row.worst.test.wea >= FALL
+        found.append((row, paper, ours))
+    return found
