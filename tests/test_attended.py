@@ -12,7 +12,7 @@ from permnet.kernels import attended
 from permnet.kernels.attended import attended_gru
 from permnet.ops import masked_softmax
 
-NAMES = ["x", "h0", "asking", "bias", "rows", "m_e", "w_att", "w_hh", "b_hh"]
+NAMES = ["table", "h0", "asking", "bias", "rows", "m_e", "w_att", "w_hh", "b_hh"]
 
 
 def arguments(
@@ -20,7 +20,7 @@ def arguments(
 ):
     generator = torch.Generator().manual_seed(seed)
     shapes = {
-        "x": (batch, steps, 3 * size),
+        "table": (9, 3 * size),
         "h0": (batch, size),
         "asking": (batch, steps, size),
         "bias": (batch, steps),
@@ -36,13 +36,14 @@ def arguments(
         .requires_grad_()
         for name, shape in shapes.items()
     }
+    args["ids"] = torch.randint(0, 9, (batch, steps), generator=generator).to(device)
     lengths = torch.randint(1, length + 1, (batch, 1), generator=generator)
     lengths[0] = length
     return args, (torch.arange(length) < lengths).to(device)
 
 
-def slow(x, h0, asking, bias, rows, m_e, mask, w_att, w_hh, b_hh):
-    h, states = h0, []
+def slow(ids, table, h0, asking, bias, rows, m_e, mask, w_att, w_hh, b_hh):
+    x, h, states = table[ids], h0, []
     for t in range(x.shape[1]):
         s = (asking[:, t] * h).sum(-1) + bias[:, t]
         weights = masked_softmax(s[:, None] * rows[:, t], mask)
@@ -78,7 +79,6 @@ def interpreted() -> None:
     """Runs in a process of its own, where Triton interprets its kernels on the CPU."""
     from permnet.kernels import triton_attended
 
-    attended._PLAIN = attended._Plain = triton_attended
     attended._parts = lambda h: triton_attended
     for seed, (batch, steps, length, width, size) in enumerate(
         [(3, 4, 7, 6, 5), (2, 1, 1, 16, 8), (2, 3, 70, 300, 3), (1, 2, 33, 64, 64)]
@@ -107,4 +107,4 @@ def test_triton_kernels_through_the_interpreter():
 def test_triton_kernels_on_a_gpu(sizes, narrow):
     torch.backends.cuda.matmul.allow_tf32 = False
     args, mask = arguments(*sizes, dtype=torch.float32, device="cuda")
-    compare(args, mask, 2e-2 if narrow else 1e-3, narrow)
+    compare(args, mask, 0.2 if narrow else 1e-3, narrow)

@@ -5,7 +5,7 @@ With the outputs known, step t needs of section 3.2.1 only a few rows prepared b
 
     s = asking_t · h + bias_t                        how strongly the previous datum was taken
     a = softmax(s · rows_t)                          the query attention's weights, Eq. 28
-    h = GRU([x_t, a · M_e], h)                       Eq. 23
+    h = GRU([x_t, a · M_e], h)                       Eq. 23; x_t is a row of a table of tokens
 
 The loop is one autograd function. Autograd over the steps would add a gradient of the size of M_e
 at every step, which is a third of the cost of a PI100 step; here the backward walk keeps
@@ -21,13 +21,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
-from permnet.kernels.gru import has_triton
+from permnet.kernels.gru import has_triton, long_product, sum_rows_by_token
 from permnet.ops import masked_softmax
 
 
 def attended_gru(
-    x: Tensor,
+    ids: Tensor,
+    table: Tensor,
     h0: Tensor,
     asking: Tensor,
     bias: Tensor,
@@ -41,28 +43,30 @@ def attended_gru(
 ) -> Tensor:
     """States (B, T, S) after every step.
 
-    x (B, T, 3S): the input part of the gates r, z, n without the attention's; h0 (B, S);
-    asking (B, T, S) and bias (B, T); rows (B, T, L); m_e (B, L, D); mask (B, L);
-    w_att (3S, D), w_hh (3S, S), b_hh (3S).
+    ids (B, T) choose rows of table (V, 3S), the input part of the gates r, z, n without the
+    attention's; h0 (B, S); asking (B, T, S) and bias (B, T); rows (B, T, L); m_e (B, L, D);
+    mask (B, L); w_att (3S, D), w_hh (3S, S), b_hh (3S).
     """
-    narrow = narrow or torch.is_autocast_enabled(x.device.type)
-    floats = (x, h0, asking, bias, rows, m_e)
-    with torch.autocast(x.device.type, enabled=False):
-        x, h0, asking, bias, rows, m_e = (v.to(w_hh.dtype) for v in floats)
-        return _AttendedGRU.apply(x, h0, asking, bias, rows, m_e, mask, w_att, w_hh, b_hh, narrow)
+    narrow = narrow or torch.is_autocast_enabled(ids.device.type)
+    given = (table, h0, asking, bias, rows, m_e)
+    with torch.autocast(ids.device.type, enabled=False):
+        floats = [v.to(w_hh.dtype) for v in given]
+        return _AttendedGRU.apply(ids, *floats, mask, w_att, w_hh, b_hh, narrow)
 
 
 class _AttendedGRU(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, h0: Tensor, asking: Tensor, bias: Tensor, rows: Tensor,
-                m_e: Tensor, mask: Tensor, w_att: Tensor, w_hh: Tensor, b_hh: Tensor,
+    def forward(ctx: Any, ids: Tensor, table: Tensor, h0: Tensor, asking: Tensor, bias: Tensor,
+                rows: Tensor, m_e: Tensor, mask: Tensor, w_att: Tensor, w_hh: Tensor, b_hh: Tensor,
                 narrow: bool) -> Tensor:  # fmt: skip
         parts = _parts(h0)
         batch, steps, size = asking.shape
-        kept = m_e.bfloat16() if narrow and parts is not _PLAIN else m_e.contiguous()
+        kept = m_e.bfloat16() if narrow and parts is not _Plain else m_e.contiguous()
         # Steps first: what one step reads and writes is then one piece of memory.
-        x, asking, rows = (v.transpose(0, 1).contiguous() for v in (x, asking, rows))
-        bias = bias.T.contiguous()
+        ids, asking, bias, rows = (
+            v.transpose(0, 1).contiguous() for v in (ids, asking, bias, rows)
+        )
+        table = table.contiguous()
         states = h0.new_empty(steps + 1, batch, size)
         states[0] = h0
         weights = h0.new_empty(steps, batch, m_e.shape[1])
@@ -72,17 +76,19 @@ class _AttendedGRU(torch.autograd.Function):
         for t in range(steps):
             parts.attend(states[t], asking[t], bias[t], rows[t], mask, kept,
                          scalars[t], weights[t], read[t])  # fmt: skip
-            of_x = torch.addmm(x[t], read[t], w_att.T)
+            of_att = read[t] @ w_att.T
             of_h = torch.addmm(b_hh, states[t], w_hh.T)
-            parts.cell(of_x, of_h, states[t], gates[t], states[t + 1])
+            parts.cell(ids[t], table, of_att, of_h, states[t], gates[t], states[t + 1])
         ctx.save_for_backward(
-            asking, rows, kept, mask, w_att, w_hh, states, weights, scalars, read, gates
+            ids, asking, rows, kept, w_att, w_hh, states, weights, scalars, read, gates
         )
-        return states[1:].transpose(0, 1)
+        ctx.vocab = len(table)
+        return states[1:].transpose(0, 1).contiguous()
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        (asking, rows, kept, _, w_att, w_hh, states, weights, scalars, read, gates) = (
+        (ids, asking, rows, kept, w_att, w_hh, states, weights, scalars, read, gates) = (
             ctx.saved_tensors
         )
         parts = _parts(states)
@@ -114,15 +120,16 @@ class _AttendedGRU(torch.autograd.Function):
         flat_x, flat_h = dof_x.flatten(0, 1), dof_h.flatten(0, 1)
         before = states[:-1]
         return (
-            dof_x.transpose(0, 1),
+            None,
+            sum_rows_by_token(ids.flatten(), flat_x, ctx.vocab),
             dh,
             (dscalars[..., None] * before).transpose(0, 1),
             dscalars.T,
             (scalars[..., None] * dasked).transpose(0, 1),
             torch.bmm(weights.permute(1, 2, 0), dread.transpose(0, 1)),
             None,
-            flat_x.T @ read.flatten(0, 1),
-            flat_h.T @ before.flatten(0, 1),
+            long_product(flat_x, read.flatten(0, 1)),
+            long_product(flat_h, before.flatten(0, 1)),
             flat_h.sum(0),
             None,
         )
@@ -149,7 +156,9 @@ class _Plain:
         dh += dscalar[:, None] * asking
 
     @staticmethod
-    def cell(of_x: Tensor, of_h: Tensor, h: Tensor, gates: Tensor, new: Tensor) -> None:
+    def cell(ids: Tensor, table: Tensor, of_att: Tensor, of_h: Tensor, h: Tensor, gates: Tensor,
+             new: Tensor) -> None:  # fmt: skip
+        of_x = table[ids] + of_att
         (x_r, x_z, x_n), (h_r, h_z, h_n) = of_x.chunk(3, -1), of_h.chunk(3, -1)
         r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
         n = torch.tanh(x_n + r * h_n)
@@ -170,12 +179,9 @@ class _Plain:
         dh *= z
 
 
-_PLAIN = _Plain
-
-
 def _parts(h: Tensor) -> Any:
     if h.is_cuda and h.dtype == torch.float32 and has_triton():
         from permnet.kernels import triton_attended
 
         return triton_attended
-    return _PLAIN
+    return _Plain

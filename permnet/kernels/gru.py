@@ -139,33 +139,31 @@ class _Recurrence(torch.autograd.Function):
         if ids is None:
             dinputs, db_n = dgates[..., : 3 * hidden], dgates[..., 3 * hidden :].sum((0, 1))
         else:
-            by_token = _sum_by_token(ids, dgates, ctx.vocab)
+            by_token = sum_rows_by_token(ids.flatten(), dgates.flatten(2).flatten(0, 1), ctx.vocab)
+            by_token = by_token.unflatten(1, dgates.shape[2:]).transpose(0, 1)
             dinputs, db_n = by_token[..., : 3 * hidden], by_token[..., 3 * hidden :].sum(1)
         dw_hh = [
-            _product(dgates[:, :, d, hidden:].flatten(0, 1), prev[:, :, d].flatten(0, 1))
+            long_product(dgates[:, :, d, hidden:].flatten(0, 1), prev[:, :, d].flatten(0, 1))
             for d in range(h0.shape[1])
         ]
         return dinputs, None, dh0, torch.stack(dw_hh), db_n, None, None, None
 
 
-def _sum_by_token(ids: Tensor, grad: Tensor, vocab: int) -> Tensor:
-    """Gradients (B, T, D, ·) summed by token to (D, V, ·).
+def sum_rows_by_token(tokens: Tensor, rows: Tensor, vocab: int) -> Tensor:
+    """Rows (N, ·) summed by their token (N,) to (V, ·).
 
     On a GPU a one-hot product: a scatter would queue millions of atomic additions on a few rows.
     """
-    tokens, rows = ids.flatten(), grad.flatten(2).flatten(0, 1)
-    if grad.is_cuda:
-        one_hot = F.embedding(tokens, torch.eye(vocab, dtype=grad.dtype, device=grad.device))
-        sums = _product(one_hot, rows)
-    else:
-        sums = grad.new_zeros(vocab, rows.shape[1]).index_add_(0, tokens, rows)
-    return sums.unflatten(1, grad.shape[2:]).transpose(0, 1)
+    if rows.is_cuda:
+        one_hot = tokens[:, None] == torch.arange(vocab, device=tokens.device)
+        return long_product(one_hot.to(rows.dtype), rows)
+    return rows.new_zeros(vocab, rows.shape[1]).index_add_(0, tokens, rows)
 
 
-def _product(a: Tensor, b: Tensor) -> Tensor:
+def long_product(a: Tensor, b: Tensor) -> Tensor:
     """aᵀ b over a long first axis, cut into pieces so that a small result still fills the GPU."""
     tiles = math.ceil(a.shape[1] / 64) * math.ceil(b.shape[1] / 64)
-    most = 1 << (max(1, 256 // tiles).bit_length() - 1)
+    most = 1 << (max(1, 1024 // tiles).bit_length() - 1)
     pieces = math.gcd(a.shape[0], most) if a.is_cuda else 1
     a, b = (t.unflatten(0, (pieces, -1)) for t in (a, b))
     return torch.bmm(a.transpose(1, 2), b).sum(0)

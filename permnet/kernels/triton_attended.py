@@ -100,15 +100,21 @@ def _scalar_backward(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _cell(of_x, of_h, h, gates, new, S, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+def _cell(  # type: ignore[no-untyped-def]
+    ids, table, of_att, of_h, h, gates, new, S, BLOCK: tl.constexpr
+):
     b = tl.program_id(0).to(tl.int64)
     k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     used = k < S
-    x, y, g = of_x + b * 3 * S + k, of_h + b * 3 * S + k, gates + b * 4 * S + k
+    x = table + tl.load(ids + b) * 3 * S + k
+    a, y, g = of_att + b * 3 * S + k, of_h + b * 3 * S + k, gates + b * 4 * S + k
+    x_r = tl.load(x, mask=used) + tl.load(a, mask=used)
+    x_z = tl.load(x + S, mask=used) + tl.load(a + S, mask=used)
+    x_n = tl.load(x + 2 * S, mask=used) + tl.load(a + 2 * S, mask=used)
     h_n = tl.load(y + 2 * S, mask=used)
-    r = tl.sigmoid(tl.load(x, mask=used) + tl.load(y, mask=used))
-    z = tl.sigmoid(tl.load(x + S, mask=used) + tl.load(y + S, mask=used))
-    n = 2 * tl.sigmoid(2 * (tl.load(x + 2 * S, mask=used) + r * h_n)) - 1
+    r = tl.sigmoid(x_r + tl.load(y, mask=used))
+    z = tl.sigmoid(x_z + tl.load(y + S, mask=used))
+    n = 2 * tl.sigmoid(2 * (x_n + r * h_n)) - 1
     tl.store(g, r, mask=used)
     tl.store(g + S, z, mask=used)
     tl.store(g + 2 * S, n, mask=used)
@@ -176,10 +182,14 @@ def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, a
     )
 
 
-def cell(of_x: Tensor, of_h: Tensor, h: Tensor, gates: Tensor, new: Tensor) -> None:
+def cell(ids: Tensor, table: Tensor, of_att: Tensor, of_h: Tensor, h: Tensor, gates: Tensor,
+         new: Tensor) -> None:  # fmt: skip
     block = min(_up(h.shape[1]), 1024)
     grid = (len(h), triton.cdiv(h.shape[1], block))
-    _cell[grid](of_x, of_h, h, gates, new, h.shape[1], BLOCK=block, num_warps=max(1, block // 256))
+    _cell[grid](
+        ids, table, of_att, of_h, h, gates, new, h.shape[1],
+        BLOCK=block, num_warps=max(1, block // 256),
+    )  # fmt: skip
 
 
 def cell_backward(dout: Tensor, gates: Tensor, h: Tensor, dof_x: Tensor, dof_h: Tensor,

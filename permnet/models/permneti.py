@@ -115,14 +115,15 @@ class PermNetI(Seq2Seq):
         """
         read = memory.resolver
         same = (read.ids[:, None] == _selecting(previous)[..., None]).to(read.m_dp.dtype)
-        x = self.embedding(previous)
         if not repeats:
             # A token that occurs once asks for one row R of M_dp, and has v_dw = R · v_pw, a
             # scalar that is linear in h: Eqs 25 to 28 shrink to softmax((R · v_pw) R).
             rows = same @ read.m_dp
-            w_x, w_att = self.decoder.w_ih.split([x.shape[-1], read.m_e.shape[-1]], dim=1)
+            tokens = self.embedding.weight
+            w_x, w_att = self.decoder.w_ih.split([tokens.shape[1], read.m_e.shape[2]], dim=1)
             return attended_gru(
-                F.linear(x, w_x, self.decoder.b_ih),
+                previous,
+                F.linear(tokens, w_x, self.decoder.b_ih),
                 memory.v_last,
                 *self.resolver.asking(read, rows),
                 rows,
@@ -133,7 +134,7 @@ class PermNetI(Seq2Seq):
                 self.decoder.b_hh,
             )
         asking, bias = self.resolver.asking(read, read.m_dp)
-        v_hidd, states = memory.v_last, []
+        x, v_hidd, states = self.embedding(previous), memory.v_last, []
         for t in range(previous.shape[1]):
             v_selected = same[:, t] * ((asking @ v_hidd[..., None])[..., 0] + bias)
             asked = (v_selected[:, None] @ read.m_dp)[:, 0]
