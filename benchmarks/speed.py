@@ -78,7 +78,8 @@ def ours(run: Run, fabric: Fabric, data: Batch) -> Callable[[], object]:
     torch.manual_seed(0)
     model = build(run.model, bench.task.vocab(), bench.task).to(fabric.device)
     optimiser = Optimiser(model, run.train, fabric.device)
-    step = TrainStep(fabric, model, optimiser, data, bench.task.vocab(), run.train, repeats=False)
+    module = fabric.setup_module(model)
+    step = TrainStep(fabric, module, optimiser, data, bench.task.vocab(), run.train, repeats=False)
     index = torch.randperm(len(data), device=fabric.device)[: run.train.batch]
     return lambda: step(index, run.train.rate, 0)
 
@@ -127,7 +128,7 @@ def profile(f: Callable[[], object]) -> None:
         f()
         torch.cuda.synchronize()
     print(
-        seen.key_averages().table(sort_by="cuda_time_total", row_limit=22, max_name_column_width=70)
+        seen.key_averages().table(sort_by="cuda_time_total", row_limit=25, max_name_column_width=70)
     )
 
 
@@ -140,18 +141,25 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--only-ours", action="store_true")
     args = parser.parse_args()
-    fabric = Fabric(accelerator="cuda", devices=1)
-    fabric.launch()
+    fabrics = {
+        precision: Fabric(
+            accelerator="cuda",
+            devices=1,
+            precision="bf16-mixed" if precision == "bf16" else "32-true",
+        )
+        for precision in args.precision
+    }
     torch.set_float32_matmul_precision("high")
     torch.backends.cudnn.allow_tf32 = True
-    about = provenance(fabric.device)
+    about = provenance(torch.device("cuda"))
     rows = []
     for name in args.presets:
         preset = PRESETS[f"perm{'netd' if name.startswith('PD') else 'neti'}/{name}"]
         split = benchmark(name).split("train", limit=20_000)
-        arrays = (split.examples.inputs, split.examples.targets, split.vocab, fabric.device)
+        arrays = (split.examples.inputs, split.examples.targets, split.vocab, "cuda")
         exact, data = resident(*arrays), resident(*arrays, multiple=8)
         for precision in args.precision:
+            fabric = fabrics[precision]
             train = dataclasses.replace(preset.train, precision=precision)
             run = dataclasses.replace(preset, train=train)
             for what, fast, slow in (("train_step", ours, yardstick), ("decode", decoding, None)):
