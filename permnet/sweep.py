@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from permnet.config import Run, to_json
 from permnet.display import Display, progress_bar
-from permnet.errors import PermnetError, unknown
-from permnet.experiments import SWEEPS
+from permnet.errors import PermnetError
+from permnet.experiments import runs_of
 
 Status = Literal["new", "started", "finished"]
 Carry = Literal["results", "weights", "everything"]
@@ -58,9 +58,7 @@ def plan(
 ) -> list[Planned]:
     """The runs of this shard, with estimates from results in the folder or in `results/`."""
     if isinstance(runs, str):
-        if runs not in SWEEPS:
-            raise unknown("sweep", runs, SWEEPS)
-        runs = SWEEPS[runs]
+        runs = runs_of(runs)
     part, parts = shard
     if not 1 <= part <= parts:
         raise PermnetError(f"a shard is i/n with i from 1 to n, not {part}/{parts}")

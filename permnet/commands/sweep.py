@@ -37,7 +37,8 @@ def sweep(
         permnet sweep table1 --shard 2/8
 
     Args:
-        name: The list: smoke, table1 to table5, noise.
+        name: The list: smoke, table1 to table7, noise, paper-permnets, baselines, ours, rates; or
+            a row of a table, such as permneti-PI10.
         out: Its folder; runs/NAME if not given.
         shard: Do part i of n only, as i/n with i from 1 to n.
         parallel: Runs at a time, sharing one GPU.

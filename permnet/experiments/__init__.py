@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable
 
 from permnet.config import ModelConfig, Run, TrainConfig
+from permnet.errors import unknown
 from permnet.experiments import noise, table1, table2, table3, table4, table5, table6, table7
 from permnet.experiments.tables import PERMNETS, Cell, Table
 
@@ -50,3 +51,13 @@ SWEEPS: dict[str, dict[str, Run]] = {
     "rates": _runs(itertools.filterfalse(_is_permnet, _ours)),
 }
 """Name → the runs of a sweep by their names, in the order they matter."""
+
+
+def runs_of(name: str) -> dict[str, Run]:
+    """The runs of a sweep, or of one row of a table, `permneti-PI10` with all its seeds."""
+    if name in SWEEPS:
+        return SWEEPS[name]
+    rows = {cell.name: cell.runs for cell in (*_given, *_ours)}
+    if name not in rows:
+        raise unknown("sweep", name, SWEEPS)
+    return rows[name]

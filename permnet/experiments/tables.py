@@ -24,6 +24,11 @@ class Cell:
     recipe: Recipe = "paper"
     note: str = ""
 
+    @property
+    def name(self) -> str:
+        """What its runs are called, before their seeds."""
+        return next(iter(self.runs)).removesuffix("-seed0")
+
 
 @dataclass(frozen=True)
 class Table:

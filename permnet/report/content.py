@@ -17,11 +17,13 @@ INTRODUCTION = (
     "seeds the worst one is shown. Brackets are 95 % Wilson intervals; the difference is ours less "
     "the paper's, and its interval that of our figure. The paper shows the best epoch for the "
     "baselines and the last one for its own models.",
+    "`permnet sweep ROW` trains a row again, `permnet sweep table1` a table; the results of its "
+    "seeds are `results/runs/ROW-seed0.json` and so on.",
 )
 
 HEADER = (
     *("model", "benchmark", "recipe", "seeds", "WEA", "paper", "difference", "TA", "paper TA"),
-    *("mean WEA", "budget", "epochs to 99 %", "seconds", "remarks"),
+    *("mean WEA", "budget", "epochs to 99 %", "seconds", "row", "remarks"),
 )
 FIGURES = ("Figure 4", "Figure 5", "Figure 6")
 
@@ -82,36 +84,38 @@ def _table(table: Table, collected: Collected) -> Section:
 
 def _line(row: Row, mark: bool) -> tuple[str, ...]:
     cell, worst = row.cell, row.worst
-    dagger = " †" if mark and row.group == "more" else ""
-    paper = percent(cell.paper_wea), percent(cell.paper_ta)
-    first = row.label + dagger, cell.benchmark, cell.recipe
-    if worst is None:
-        return (*first, "0", "not run", paper[0], "–", "–", paper[1], *"––––", cell.note)
-    several = len(row.results) > 1
-    wanted = len(cell.runs)
-    seeds = str(wanted) if len(row.results) == wanted else f"{len(row.results)} of {wanted}"
-    return (
-        *first,
-        seeds,
-        _wea(row),
-        paper[0],
-        _difference(row),
-        percent(worst.test.ta, 3),
-        paper[1],
-        percent(row.wea, 3) if several else "–",
-        f"{worst.steps:,} steps of {worst.run.train.batch:,}",
-        "–" if worst.epochs_to_99 is None else str(worst.epochs_to_99),
-        f"{worst.seconds:.0f}",
-        "; ".join(_remarks(row, worst)),
-    )
+    texts = {
+        "model": row.label + (" †" if mark and row.group == "more" else ""),
+        "benchmark": cell.benchmark,
+        "recipe": cell.recipe,
+        "seeds": "0",
+        "WEA": _wea(row),
+        "paper": percent(cell.paper_wea),
+        "difference": _difference(row),
+        "paper TA": percent(cell.paper_ta),
+        "row": f"`{cell.name}`",
+        "remarks": cell.note,
+    }
+    if worst is not None:
+        done, wanted = len(row.results), len(cell.runs)
+        texts |= {
+            "seeds": str(done) if done == wanted else f"{done} of {wanted}",
+            "TA": percent(worst.test.ta, 3),
+            "mean WEA": percent(row.wea, 3),
+            "budget": f"{worst.steps:,} steps of {worst.run.train.batch:,}",
+            "epochs to 99 %": "–" if worst.epochs_to_99 is None else str(worst.epochs_to_99),
+            "seconds": f"{worst.seconds:.0f}",
+            "remarks": "; ".join(_remarks(row, worst)),
+        }
+    return tuple(texts.get(name, "–") for name in HEADER)
 
 
 def _remarks(row: Row, worst: Result) -> list[str]:
     remarks = [row.cell.note] if row.cell.note else []
     if row.is_baseline and not row.solved:
         remarks.append(
-            f"not solved in {worst.steps:,} steps; best on the validation split "
-            f"{percent(worst.best.wea)} at epoch {worst.best.epoch}"
+            f"not solved in {worst.steps:,} steps (best validation WEA "
+            f"{percent(worst.best.wea)}, epoch {worst.best.epoch})"
         )
     if worst.unseen:
         remarks.append(f"on examples not in training {percent(worst.unseen.wea, 3)}")

@@ -33,13 +33,13 @@ _STYLE = f"""
 @media (prefers-color-scheme: dark) {{{_palette("#e4e8ee", "#14171c", "#39414d", 1)}}}
 :root {{ color-scheme: light dark }}
 body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 1500px; margin: 2rem auto; padding: 0 1rem }}
+  max-width: 1700px; margin: 2rem auto; padding: 0 1rem }}
 p {{ max-width: 75ch }}
 .wide {{ overflow-x: auto }}
-table {{ border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums }}
-th, td {{ padding: .25rem .6rem; border-bottom: 1px solid var(--rule); text-align: left;
+table {{ border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums }}
+th, td {{ padding: .2rem .45rem; border-bottom: 1px solid var(--rule); text-align: left;
   white-space: nowrap }}
-td:last-child {{ white-space: normal; min-width: 16rem }}
+td:last-child {{ white-space: normal; min-width: 24rem; font-size: 11px }}
 .charts {{ display: flex; flex-wrap: wrap; gap: 1rem }}
 .legend span {{ margin-right: 1.2rem; white-space: nowrap }}
 .legend i {{ display: inline-block; width: 1.2em; height: .25em; margin-right: .4em;

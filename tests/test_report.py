@@ -1,0 +1,400 @@
+"""The report: what it makes of results, of missing ones and of broken ones."""
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from permnet.build import build
+from permnet.checkpoint import Checkpoint, save
+from permnet.cli import main
+from permnet.config import ModelConfig, Run, to_json
+from permnet.experiments import SWEEPS, runs_of
+from permnet.metrics import wilson
+from permnet.report import measure
+from permnet.report.rows import collect
+from permnet.report.svg import Line, heat_map, line_chart
+from permnet.tasks.benchmarks import benchmark
+
+RUNS = {name: run for runs in SWEEPS.values() for name, run in runs.items()}
+KEYS = (
+    *("table", "model", "benchmark", "variant", "recipe", "track", "seeds", "ta", "wea"),
+    *("wea_worst_seed", "paper_ta", "paper_wea", "budget", "data_sha256", "file"),
+)
+
+
+def result(name: str, wea: float, **changes: Any) -> dict[str, Any]:
+    """What a sweep would have written, with made-up figures."""
+    figures = {"ta": (1 + wea) / 2, "wea": wea, "count": 1000}
+    point = {"wea": wea, "epoch": 90}
+    return {
+        "status": "finished",
+        "run": to_json(RUNS[name]),
+        "track": "fixed",
+        "seconds": 12.5,
+        "steps": 1200,
+        "epochs": 100,
+        "epochs_to_99": 20 if wea > 0.99 else None,
+        "validation": {"last": point, "best": point},
+        "hardware": {"device": "abacus"},
+        "test": {
+            **figures,
+            "unseen": {"ta": None, "wea": None, "count": 0},
+            "by_length": {"9": figures, "10": figures},
+            "data_sha256": "d1",
+        },
+        "curve": [[600, 50, 6.1, 1.4, 0.5, 0.1, 10], [1200, 100, 12.5, 0.1, 0.9, wea, 10]],
+        **changes,
+    }
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    folder = tmp_path / "results"
+    (folder / "runs").mkdir(parents=True)
+    return folder
+
+
+def put(results: Path, name: str, wea: float = 0.5, **changes: Any) -> Path:
+    path = results / "runs" / f"{name}.json"
+    path.write_text(json.dumps(result(name, wea, **changes)))
+    return path
+
+
+def report(results: Path, *options: str) -> int:
+    return main(["report", "--results", str(results), "--out", str(results.parent), *options])
+
+
+def rows(results: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    assert report(results, "--json") == 0
+    printed: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+def lines(results: Path) -> dict[tuple[str, str], list[str]]:
+    """The table lines of RESULTS.md by section and row name."""
+    found, section = {}, ""
+    for line in (results.parent / "RESULTS.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("## "):
+            section = line[3:].split(".")[0]
+        elif len(cells) == 15:
+            found[section, cells[13].strip("`")] = cells
+    return found
+
+
+def test_the_worst_seed_is_the_headline(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed, wea in enumerate((0.999, 0.25, 1.0)):
+        put(results, f"permneti-PI10-seed{seed}", wea)
+    [row] = [r for r in rows(results, capsys) if r["seeds"] and r["table"] == "table3"]
+    assert tuple(row) == KEYS
+    assert row["seeds"] == [0, 1, 2]
+    assert row["wea"] == pytest.approx((0.999 + 0.25 + 1) / 3)
+    assert row["ta"] == pytest.approx((1.999 + 1.25 + 2) / 6)
+    assert row["wea_worst_seed"] == 0.25
+    assert row["file"] == "results/runs/permneti-PI10-seed1.json"
+    assert (row["model"], row["benchmark"], row["variant"]) == ("permneti", "PI10", None)
+    assert (row["recipe"], row["track"]) == ("paper", "fixed")
+    assert (row["paper_ta"], row["paper_wea"], row["data_sha256"]) == (1.0, 1.0, "d1")
+    assert row["budget"]["steps"] == 1200
+
+    assert report(results) == 0
+    line = lines(results)["Table 3", "permneti-PI10"]
+    low, high = (100 * value for value in wilson(250, 1000))
+    assert line[:4] == ["permneti", "PI10", "paper", "3"]
+    assert line[4] == f"25.000 [{low:.3f}, {high:.3f}]"
+    assert line[5] == "100.00"
+    assert line[6] == f"-75.000 [{low - 100:+.3f}, {high - 100:+.3f}]"
+    assert line[9] == f"{100 * row['wea']:.3f}"
+    assert "tested on 1,000 examples only" in line[14]
+
+
+def test_the_same_result_stands_in_every_table_that_has_it(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(results, "permneti-PI10-seed0")
+    assert [r["table"] for r in rows(results, capsys) if r["seeds"]] == ["table3", "table7"]
+
+
+def test_cells_that_were_not_run_say_so(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(results, "permneti-PI20-seed1")
+    everything = rows(results, capsys)
+    empty = [row for row in everything if not row["seeds"]]
+    assert len(empty) == len(everything) - 2
+    assert all(row["wea"] is row["wea_worst_seed"] is row["file"] is None for row in empty)
+    assert report(results) == 0
+    table = lines(results)
+    assert table["Table 3", "permneti-PI10"][4] == "not run"
+    assert table["Table 3", "permneti-PI20"][3] == "1 of 3"
+    assert table["Table 7", "permneti-PI20-without-m_d"][0] == "without m_d †"
+
+
+def test_a_baseline_that_fails_is_not_solved(results: Path) -> None:
+    put(results, "gru-PI10-seed0", 0.0)
+    put(results, "copynet-PI10-seed0", 0.995)
+    put(results, "permneti-PI10-seed0", 0.0)
+    assert report(results) == 0
+    table = lines(results)
+    remark = "not solved in 1,200 steps (best validation WEA 0.00, epoch 90)"
+    assert remark in table["Table 3", "gru-PI10"][14]
+    assert "not solved" not in table["Table 3", "copynet-PI10"][14]
+    assert "not solved" not in table["Table 3", "permneti-PI10"][14]
+
+
+@given(base=st.integers(0, 1000), ablated=st.integers(0, 1000))
+def test_the_direction_of_an_ablation(
+    tmp_path_factory: pytest.TempPathFactory, base: int, ablated: int
+) -> None:
+    folder = tmp_path_factory.mktemp("direction") / "results"
+    (folder / "runs").mkdir(parents=True)
+    put(folder, "permneti-PI10-seed0", base / 1000)
+    put(folder, "permneti-PI10-without-mlogsoft-seed0", ablated / 1000)
+    assert report(folder) == 0
+    text = (folder.parent / "RESULTS.md").read_text()
+    falls = base / 1000 - ablated / 1000 >= 0.01  # as in the paper
+    assert f"{int(falls)} of 1 ablations go the way the paper says" in text
+    said = "without mlogsoft on PI10 it falls in the paper and holds here"
+    assert (said in text) == (not falls)
+
+
+def test_runs_of_one_s_own_are_listed(results: Path) -> None:
+    path = put(results, "permneti-PI10-seed0")
+    path.rename(path.with_name("my-own.json"))
+    assert report(results) == 0
+    assert "| my-own | PI10 |" in (results.parent / "RESULTS.md").read_text()
+
+
+def test_check_fails_when_the_table_does_not_follow(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(results, "permneti-PI10-seed0", 0.5)
+    assert report(results, "--check") == 1  # nothing was written yet
+    assert not (results.parent / "RESULTS.md").exists()
+    assert report(results) == 0
+    assert report(results, "--check") == 0
+    capsys.readouterr()
+    for name in ("RESULTS.md", "report.html"):
+        path = results.parent / name
+        good = path.read_text()
+        path.write_text(good.replace("50.000", "99.000", 1))
+        assert report(results, "--check") == 1
+        assert capsys.readouterr().err.count("\n") == 1
+        path.write_text(good)
+    (results.parent / "report.html").unlink()
+    assert report(results, "--check") == 0
+    put(results, "permneti-PI10-seed0", 0.51)
+    assert report(results, "--check") == 1
+
+
+def test_the_output_is_the_same_every_time(results: Path) -> None:
+    for name in ("permneti-PI10-seed0", "gru-PI10-seed0", "permneti-PI100-grow-seed0"):
+        put(results, name)
+    texts = []
+    for _ in range(2):
+        assert report(results) == 0
+        texts.append([(results.parent / f).read_text() for f in ("RESULTS.md", "report.html")])
+    assert texts[0] == texts[1]
+
+
+class Balanced(HTMLParser):
+    """Fails on an element that is not closed in its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.polylines = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.polylines += tag == "polyline"
+        assert not any(name in ("src", "href") and "data:" not in str(v) for name, v in attrs)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone_and_shows_every_curve(results: Path) -> None:
+    put(results, "permneti-PI40-seed0")
+    put(results, "permneti-PI100-grow-seed0", track="fresh")
+    assert report(results) == 0
+    page = (results.parent / "report.html").read_text()
+    parser = Balanced()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    assert "http" not in page
+    # Two tables hold PI40, one PI100; each has a curve and, made up here, two lengths.
+    assert parser.polylines == 6
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_charts_escape_what_they_are_given() -> None:
+    assert "<script" not in line_chart("<script>", "<script>", [Line("<script>", 0, ((1, 0.5),))])
+    drawn = heat_map("<script>", ["<script>"], ["<script>"], [[0.0]])
+    assert "<script" not in drawn
+    assert "data:image/png" in drawn
+
+
+def _broken(change: Callable[[dict[str, Any]], object]) -> str:
+    raw = copy.deepcopy(result("permneti-PI10-seed0", 0.5))
+    change(raw)
+    return json.dumps(raw)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting property name"),
+        ("[]", "not the result of a finished run"),
+        ('{"status": "unfinished"}', "not the result of a finished run"),
+        ('{"status": "finished"}', "is not a result: KeyError"),
+        ("[" * 100_000, "cannot read"),
+        (_broken(lambda r: r.update(seconds=float("nan"))), "NaN is not a finite number"),
+        (_broken(lambda r: r.update(seconds=1)).replace(": 1,", ": 1e999,"), "1e999"),
+        (_broken(lambda r: r["test"].update(wea=1.5)), "fractions of 1 example or more"),
+        (_broken(lambda r: r["test"].update(wea="1")), "test.wea: expected float"),
+        (_broken(lambda r: r["test"].update(count=0)), "fractions of 1 example or more"),
+        (_broken(lambda r: r.update(test=[])), "is not a result: TypeError"),
+        (_broken(lambda r: r.update(track="mixed")), "result.track"),
+        (_broken(lambda r: r["run"]["model"].update(name="lstm")), "run.model.name"),
+        (_broken(lambda r: r["run"]["train"].update(rate=0.1)), "train.rate differs"),
+        (_broken(lambda r: r["run"].update(benchmark="PI20")), "benchmark differs"),
+        (_broken(lambda r: r.update(curve=[[1, 2]])), "zip()"),
+        (_broken(lambda r: r.update(curve=[["a"] * 7])), "curve.step: expected int"),
+        (_broken(lambda r: r["test"]["by_length"].update(ten={})), "invalid literal"),
+    ],
+)
+def test_a_broken_result_is_one_line_of_error(
+    results: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    (results / "runs" / "permneti-PI10-seed0.json").write_text(text)
+    assert report(results) == 2
+    error = capsys.readouterr().err
+    assert "permneti-PI10-seed0.json" in error
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (results.parent / "RESULTS.md").exists()
+
+
+def test_seeds_of_one_row_are_tested_on_the_same_data(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(results, "permneti-PI10-seed0")
+    path = put(results, "permneti-PI10-seed1")
+    path.write_text(path.read_text().replace('"d1"', '"d2"'))
+    assert report(results) == 2
+    assert "tested on different data" in capsys.readouterr().err
+
+
+def test_files_that_are_no_results_are_left_alone(results: Path) -> None:
+    (results / "speed.json").write_text("[not JSON")
+    (results / "runs" / "notes.txt").write_text("hello")
+    assert collect(results).results == ()
+    assert report(results) == 0
+    assert "Nothing was run." in (results.parent / "RESULTS.md").read_text()
+
+
+def test_a_missing_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert report(tmp_path / "nowhere") == 2
+    assert "is not a folder" in capsys.readouterr().err
+
+
+def test_a_row_can_be_trained_by_its_name(results: Path) -> None:
+    for row in collect(results).rows:
+        assert runs_of(row.cell.name) == row.cell.runs
+
+
+def test_tables_need_no_torch(results: Path) -> None:
+    put(results, "permneti-PI10-seed0")
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'matplotlib'): sys.modules[name] = None\n"
+        "from permnet.commands.report import report\n"
+        "from pathlib import Path\n"
+        f"sys.exit(report(Path({str(results)!r}), Path({str(results.parent)!r})))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def trained(folder: Path, name: str, where: str, without: str | None = None) -> Checkpoint:
+    """An untrained model as a checkpoint."""
+    run = Run(where, ModelConfig(name=name, embedding=8, hidden=4, without=without))
+    task = benchmark(where).task
+    torch.manual_seed(0)
+    model = build(run.model, task.vocab(), task)
+    save(folder, model, run, task.vocab(), {})
+    return Checkpoint(run, task, task.vocab(), {}, model.eval())
+
+
+def test_figures_are_measured_and_kept(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = results.parent / "checkpoints"
+    trained(folder / "PD40", "permnetd", "PD40")
+    trained(folder / "PI20", "permneti", "PI20")
+    assert report(results, "--checkpoints", str(folder)) == 0
+    text = (results.parent / "RESULTS.md").read_text()
+    assert "Figure 4: the largest weight stands on the diagonal in" in text
+    assert "Figure 5: the largest value of a query's column stands on the datum" in text
+    assert "Figure 6: not measured." in text
+    trained(folder / "ablation" / "last", "permneti", "PI10", "m_d")
+    assert report(results, "--checkpoints", str(folder)) == 0
+    text = (results.parent / "RESULTS.md").read_text()
+    assert "the fixed-vocabulary part gives data tokens" in text
+    assert report(results) == 0  # without the models: what was found is kept
+    assert (results.parent / "RESULTS.md").read_text() == text
+    assert (results.parent / "report.html").read_text().count("data:image/png") == 3
+    assert report(results, "--check") == 0
+    (results / "figures.json").write_text('{"Figure 4": {"title": 3}}')
+    capsys.readouterr()
+    assert report(results) == 2
+    assert "figures.json: Figure 4.title: expected str" in capsys.readouterr().err
+
+
+def test_figure_4_counts_the_diagonal(tmp_path: Path) -> None:
+    model = trained(tmp_path / "PD40", "permnetd", "PD40")
+    weight = model.model.get_parameter("resolver.emb_ind.weight")
+    with torch.no_grad():
+        weight.zero_()
+        weight[-40:] = torch.eye(40)
+        weight[-1, -1] = -2.0
+    figure = measure.index_embedding(model, "PD40")
+    assert figure.measured == 39 / 40
+    assert "in 39 of 40 index rows (by absolute value in 40)" in figure.claim
+    assert figure.rows[-40:] == tuple(map(str, range(40)))
+
+
+def test_figure_5_follows_the_solver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "EXAMPLES", 20)
+    seen = measure._Seen(trained(tmp_path / "PI10", "permneti", "PI10"))
+    seen.m_dp = torch.zeros_like(seen.m_dp)
+    for tokens, m_dp in zip(seen.tokens, seen.m_dp, strict=True):
+        for column in range(tokens.index("<sep>") + 1, len(tokens) - 1):
+            key = tokens.index(tokens[column])
+            m_dp[key - 1, column], m_dp[key, column] = 2.0, 1.0
+    assert seen.shares() == (1.0, 0.0)
+    seen.m_dp = seen.m_dp.roll(1, dims=1)
+    assert seen.shares() == (0.0, 1.0)
+    assert seen.shares() != measure._Seen(trained(tmp_path / "x", "permneti", "PI10")).shares()
+
+
+def test_the_vocabulary_part_is_averaged_over_the_data_steps(tmp_path: Path) -> None:
+    model = trained(tmp_path / "PI10", "permneti", "PI10", "m_d")
+    part: Any = model.model.get_submodule("vocabulary")
+    with torch.no_grad():
+        part.weight.zero_()
+        part.bias.copy_(torch.tensor([9.0] + [1.0] * 3 + [2.0] * 10 + [-3.0] * 10))
+    assert measure._Seen(model).vocabulary_logits() == pytest.approx((2.0, -3.0, 1.0))
