@@ -351,6 +351,8 @@ def test_figures_are_measured_and_kept(results: Path, capsys: pytest.CaptureFixt
     assert "Figure 5: the largest value of a query's column stands on the datum" in text
     assert "Figure 6: not measured." in text
     trained(folder / "ablation" / "last", "permneti", "PI10", "m_d")
+    assert "Figure 6" not in measure.measure(folder)  # a run that is not finished
+    (folder / "ablation" / "result.json").touch()
     assert report(results, "--checkpoints", str(folder)) == 0
     text = (results.parent / "RESULTS.md").read_text()
     assert "the fixed-vocabulary part gives data tokens" in text

@@ -41,7 +41,9 @@ def measure(folder: Path) -> dict[str, Figure]:
 
 def _checkpoints(folder: Path) -> Iterator[tuple[tuple[str, str, str | None], Path]]:
     """Model, benchmark and ablation of each checkpoint; of equals the first by name comes last."""
-    paths = {path.parent for name in ("*", "*/last") for path in folder.glob(f"{name}/config.json")}
+    paths = {path.parent for path in folder.glob("*/config.json")}
+    finished = {path.with_name("last") for path in folder.glob("*/result.json")}
+    paths |= {path for path in finished if path.is_dir()}
     for path in sorted(paths, reverse=True):
         run = describe(path).run
         yield (run.model.name, benchmark(run.benchmark).name, run.model.without), path
