@@ -56,6 +56,26 @@ def train(
         **provenance(fabric.device),
         "data_sha256": {name: bench.split(name).sha256 for name in SPLITS},
     }
+    result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
+    if fabric.world_size > 1:
+        # Left to the end of the process, the group's threads may hang or abort it: end it here,
+        # when all have nothing left to say and the model that refers to it is gone.
+        fabric.barrier()
+        torch.distributed.destroy_process_group()
+    return result
+
+
+def _train(
+    fabric: Fabric,
+    run: Run,
+    bench: Benchmark,
+    folder: Path,
+    about: dict[str, Any],
+    clock: Clock,
+    resume: bool,
+    test_limit: int | None,
+    progress: bool,
+) -> dict[str, Any]:
     files: list[RunFolder] = []  # stays empty in all processes but the first
 
     def open_folder() -> tuple[dict[str, Any] | None, Saved | None]:
@@ -175,7 +195,8 @@ def _fabric(run: Run, device: DeviceName, devices: int, nodes: int) -> Fabric:
         else "auto",
         precision="bf16-mixed" if run.train.precision == "bf16" else "32-true",
     )
-    fabric.launch()
+    if os.environ.get("LT_CLI_USED") != "1":  # else `fabric run` has launched the processes
+        fabric.launch()
     return fabric
 
 
