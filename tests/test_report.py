@@ -125,6 +125,16 @@ def test_the_same_result_stands_in_every_table_that_has_it(
     assert [r["table"] for r in rows(results, capsys) if r["seeds"]] == ["table3", "table7"]
 
 
+def test_our_own_recipe_stands_beside_the_paper_s_figure(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(results, "permneti-PI_DICT-long-seed0", 0.9982)
+    [row] = [r for r in rows(results, capsys) if r["seeds"]]
+    assert (row["recipe"], row["paper_ta"], row["paper_wea"]) == ("ours", 0.9994, 0.9972)
+    assert report(results) == 0
+    assert lines(results)["Table 5", "permneti-PI_DICT-long"][6].startswith("+0.100 [")
+
+
 def test_cells_that_were_not_run_say_so(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(results, "permneti-PI20-seed1")
     everything = rows(results, capsys)
