@@ -1,0 +1,91 @@
+"""gcc, fed many functions at a time; it only compiles, nothing that it makes is ever run.
+
+Each call works in a fresh folder, within limits of time, memory and output. Sources are handed over
+as already preprocessed, so that no `#include` reads a file.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from permnet.errors import PermnetError
+from permnet.tasks.switch.assembly import Lines, functions
+from permnet.tasks.switch.canonical import PRELUDE
+
+FLAGS = ("-O0", "-masm=intel", "-fno-asynchronous-unwind-tables", "-fno-jump-tables")
+BATCH = 200  # functions that gcc gets at once: its start is then a small part of the time
+SECONDS = 60
+MEMORY = 2 << 30
+OUTPUT = 256 << 20
+
+# Limits are set between fork and exec; a Python function called there is unsafe beside threads.
+_LIMITED = """
+import os, resource, sys
+for limit, value in zip(("RLIMIT_CPU", "RLIMIT_AS", "RLIMIT_FSIZE"), map(int, sys.argv[1:4])):
+    resource.setrlimit(getattr(resource, limit), (value, value))
+os.execv(sys.argv[4], sys.argv[4:])
+"""
+
+
+@lru_cache
+def find_compiler(cc: str = "gcc") -> tuple[str, str]:
+    """Where the compiler lies, and the first line of what it says of its version."""
+    path = shutil.which(cc)
+    if path is None:
+        raise PermnetError(f"{cc} is not installed: apt install gcc (12 made the shipped data)")
+    run = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return path, run.stdout.partition("\n")[0]
+
+
+def assemble(
+    sources: Sequence[str],
+    prelude: str = PRELUDE,
+    cc: str = "gcc",
+    flags: Sequence[str] = FLAGS,
+) -> list[Lines | None]:
+    """The assembly of functions named `f`, in order; None for one that does not compile."""
+    text = _compile(
+        "\n".join([prelude, *(_named(source, f"f{i}") for i, source in enumerate(sources))]),
+        cc,
+        flags,
+    )
+    found = functions(text) if text is not None else {}
+    if len(found) == len(sources):
+        return [found[f"f{i}"] for i in range(len(sources))]
+    if len(sources) == 1:
+        return [None]
+    half = len(sources) // 2  # some do not compile: find out which
+    parts = (part for part in (sources[:half], sources[half:]) if part)
+    return [lines for part in parts for lines in assemble(part, prelude, cc, flags)]
+
+
+def _named(source: str, name: str) -> str:
+    return re.sub(r"\bf\b", name, source, count=1)
+
+
+def _compile(source: str, cc: str, flags: Sequence[str]) -> str | None:
+    """The assembly of a file; None if it does not compile."""
+    compiler, _ = find_compiler(cc)
+    with tempfile.TemporaryDirectory(prefix="permnet-") as folder:
+        given, made = Path(folder, "in.i"), Path(folder, "out.s")
+        given.write_text(source)
+        limits = map(str, (SECONDS, MEMORY, OUTPUT))
+        launch = [sys.executable, "-I", "-S", "-c", _LIMITED, *limits, compiler]
+        try:
+            subprocess.run(
+                [*launch, *flags, "-w", "-S", "-o", made.name, given.name],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=2 * SECONDS,
+                check=True,
+            )
+            return made.read_text()
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            return None

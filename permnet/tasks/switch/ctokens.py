@@ -1,0 +1,76 @@
+"""C of the switch task as tokens, and tokens as C.
+
+    int f(int p0)                           int f ( int p0 ) { int v0 = -5 ; switch …
+    {
+        int v0 = -5;
+        switch (p0) {
+        …
+
+A number and its sign are one token, so that a negative `case` label can be copied as a whole. The
+layout depends on nothing but the tokens, and any tokens have one: a model's wrong answers, too.
+"""
+
+import re
+from collections.abc import Sequence
+
+from permnet.errors import PermnetError
+
+_TOKEN = re.compile(
+    r"[A-Za-z_]\w*|-?\d+|(?:<<|>>|[-+*/%&|^=!<>])=|<<|>>|&&|\|\||[-+*/%&|^=!<>~?.,;:()\[\]{}]",
+    re.ASCII,
+)
+_SPACE = re.compile(r"\s*")
+_KEYWORDS = {"if", "switch", "return", "case", "else"}
+
+
+def lex(text: str) -> list[str]:
+    """The tokens of C without comments, strings and directives.
+
+    >>> lex("v0 = a0[3]; case -62: v0 <<= 2;")
+    ['v0', '=', 'a0', '[', '3', ']', ';', 'case', '-62', ':', 'v0', '<<=', '2', ';']
+    """
+    tokens = []
+    at = _SPACE.match(text).end()  # type: ignore[union-attr]
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if not token:
+            raise PermnetError(f"{text[at]!r} at character {at} is no part of the C of this task")
+        tokens.append(token[0])
+        at = _SPACE.match(text, token.end()).end()  # type: ignore[union-attr]
+    return tokens
+
+
+def layout(tokens: Sequence[str]) -> str:
+    """The tokens as C text, a statement a line; `lex` gives them back.
+
+    gcc marks with a `nop` where control leaves one source line for another, so which line a token
+    stands on is part of what is compiled.
+    """
+    lines: list[str] = []
+    line = ""
+    depth = 0
+    for i, token in enumerate(tokens):
+        if token == "}":
+            depth = max(depth - 1, 0)
+        if not line:
+            line = "    " * max(depth - (token in ("case", "default")), 0) + token
+        elif token == "{" and depth == 0:
+            lines.append(line)
+            line = token
+        else:
+            line += (" " if _spaced(tokens[i - 1], token) else "") + token
+        if token == "{":
+            depth += 1
+        following = tokens[i + 1] if i + 1 < len(tokens) else ""
+        if token in ("{", ";", ":") or (token == "}" and following != "else"):
+            lines.append(line)
+            line = ""
+    return "\n".join([*lines, line] if line else lines) + "\n"
+
+
+def _spaced(before: str, token: str) -> bool:
+    if token in (",", ";", ":", ")", "]", "[") or before in ("(", "["):
+        return False
+    if before == "*":
+        return not token[0].isalpha()
+    return token != "(" or before in _KEYWORDS or not before[0].isalpha()

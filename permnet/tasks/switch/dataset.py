@@ -1,0 +1,235 @@
+"""Examples of the switch task as arrays: stored, read, and put into a model's vocabulary.
+
+A split keeps the tokens of all its examples as 16-bit ids into its own table of token names, so
+nothing is lost. Which tokens a model knows is another matter: `vocabulary` takes the frequent ones
+of a training split, and `SwitchSplit.encoded` lends ids to the rest, example by example.
+"""
+
+import hashlib
+import json
+import re
+import zipfile
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+
+from permnet.errors import PermnetError, unknown
+from permnet.vocab import EOS, SOS, SPECIALS, Vocab
+
+Labels = Literal["shuffled", "raw"]
+LABELS: tuple[Labels, ...] = get_args(Labels)
+SETS = {"switch-6": 6, "switch-10": 10, "switch-20": 20}  # name: most labels of a switch
+SHIPPED = (*((name, "shuffled") for name in SETS), ("switch-6", "raw"))
+
+_NUMBER = re.compile(r"-?\d+")
+_ARRAYS = ("inputs", "input_lengths", "targets", "target_lengths")
+Pair = tuple[list[str], list[str]]
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths: row i is `flat[offsets[i] : offsets[i + 1]]`."""
+
+    flat: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def of(cls, flat: np.ndarray, lengths: np.ndarray) -> "Ragged":
+        return cls(flat, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> np.ndarray:
+        return self.flat[self.offsets[i] : self.offsets[i + 1]]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[i] for i in range(len(self)))
+
+    def framed(self, first: tuple[int, ...], last: tuple[int, ...]) -> "Ragged":
+        """Each row between the same ids."""
+        lengths = self.lengths + len(first) + len(last)
+        framed = Ragged.of(np.empty(lengths.sum(), self.flat.dtype), lengths)
+        inner = np.ones(len(framed.flat), dtype=bool)
+        for i, value in enumerate(first):
+            framed.flat[framed.offsets[:-1] + i] = value
+            inner[framed.offsets[:-1] + i] = False
+        for i, value in enumerate(last):
+            framed.flat[framed.offsets[1:] - len(last) + i] = value
+            inner[framed.offsets[1:] - len(last) + i] = False
+        framed.flat[inner] = self.flat
+        return framed
+
+
+@dataclass(frozen=True)
+class SwitchSplit:
+    """Assembly (`inputs`) and canonical C (`targets`), as ids into `tokens`."""
+
+    name: str
+    split: str
+    labels: Labels
+    compiler: str
+    tokens: tuple[str, ...]
+    inputs: Ragged
+    targets: Ragged
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def pairs(self) -> Iterator[Pair]:
+        """The tokens of each example."""
+        names = self.tokens
+        for source, target in zip(self.inputs, self.targets, strict=True):
+            yield [names[i] for i in source], [names[i] for i in target]
+
+    def encoded(self, vocab: Vocab) -> tuple[Ragged, Ragged, list[dict[str, int]]]:
+        """Inputs from `<sos>` to `<eos>`, targets up to `<eos>`, and what was lent in each example.
+
+        Reserved ids go to unknown tokens in order of appearance, the input's first.
+        """
+        known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in self.tokens]
+        ids = np.array(known, dtype=np.uint16)
+        inputs = Ragged(ids[self.inputs.flat], self.inputs.offsets)
+        targets = Ragged(ids[self.targets.flat], self.targets.offsets)
+        lent: list[dict[str, int]] = []
+        for i in range(len(self)):
+            given: dict[str, int] = {}
+            for row, source in ((inputs[i], self.inputs[i]), (targets[i], self.targets[i])):
+                at = np.flatnonzero(row == 0)  # no ordinary token has the id of <pad>
+                row[at], given = vocab.encode((self.tokens[t] for t in source[at]), given)
+            lent.append(given)
+        return inputs.framed((SOS,), (EOS,)), targets.framed((), (EOS,)), lent
+
+    @property
+    def sha256(self) -> str:
+        """Of the tokens, whatever the file they lie in."""
+        digest = hashlib.sha256()
+        for source, target in self.pairs():
+            digest.update(f"{' '.join(source)}\t{' '.join(target)}\n".encode())
+        return digest.hexdigest()
+
+
+def build(
+    name: str, split: str, labels: Labels, compiler: str, pairs: Iterable[Pair]
+) -> SwitchSplit:
+    """A split of these examples; its table lists the tokens in order of appearance."""
+    ids: dict[str, int] = {}
+    sides = tuple((array("H"), array("I")) for _ in range(2))
+    for pair in pairs:
+        for tokens, (flat, lengths) in zip(pair, sides, strict=True):
+            flat.extend([ids.setdefault(token, len(ids)) for token in tokens])
+            lengths.append(len(tokens))
+    inputs, targets = (
+        Ragged.of(np.array(flat, dtype=np.uint16), np.array(lengths, dtype=np.uint32))
+        for flat, lengths in sides
+    )
+    return SwitchSplit(name, split, labels, compiler, tuple(ids), inputs, targets)
+
+
+def vocabulary(train: SwitchSplit, reserved: int, least: int = 100) -> Vocab:
+    """All words of a training split, and the numbers that occur at least so often in it."""
+    inputs, targets = (
+        np.bincount(side.flat, minlength=len(train.tokens))
+        for side in (train.inputs, train.targets)
+    )
+    kept = [
+        (-count, token)
+        for count, token in zip((inputs + targets).tolist(), train.tokens, strict=True)
+        if count >= least or not _NUMBER.fullmatch(token)
+    ]
+    return Vocab(tuple(token for _, token in sorted(kept)), reserved)
+
+
+def file_name(name: str, labels: str, split: str) -> str:
+    return f"{name}-{labels}-{split}.npz"
+
+
+def save(split: SwitchSplit, path: Path) -> None:
+    """Write a split; the file has its name only when it is complete."""
+    about = {
+        "name": split.name,
+        "split": split.split,
+        "labels": split.labels,
+        "compiler": split.compiler,
+        "tokens": split.tokens,
+    }
+    partial = path.with_name(f".{path.name}.part")
+    with partial.open("wb") as file:
+        np.savez_compressed(
+            file,
+            about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
+            inputs=split.inputs.flat,
+            input_lengths=split.inputs.lengths.astype(np.uint16),
+            targets=split.targets.flat,
+            target_lengths=split.targets.lengths.astype(np.uint16),
+        )
+    partial.replace(path)
+
+
+def load(path: Path) -> SwitchSplit:
+    """Read what `save` wrote."""
+    try:
+        with path.open("rb") as stored, np.load(stored, allow_pickle=False) as file:
+            about = json.loads(file["about"].tobytes())
+            inputs, input_lengths, targets, target_lengths = (file[name] for name in _ARRAYS)
+        split = SwitchSplit(
+            about["name"],
+            about["split"],
+            about["labels"],
+            about["compiler"],
+            tuple(about["tokens"]),
+            Ragged.of(inputs, input_lengths),
+            Ragged.of(targets, target_lengths),
+        )
+    except FileNotFoundError as error:
+        raise PermnetError(f"there is no {path}") from error
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as e:
+        raise PermnetError(f"{path} is damaged or no data of the switch task: {e}") from e
+    for side in (split.inputs, split.targets):
+        if side.offsets[-1] != len(side.flat) or np.any(side.flat >= len(split.tokens)):
+            raise PermnetError(f"{path} is damaged: its lengths or ids do not fit together")
+    if len(split.inputs) != len(split.targets):
+        raise PermnetError(f"{path} is damaged: inputs and targets differ in number")
+    return split
+
+
+def shipped(name: str, labels: Labels = "shuffled") -> SwitchSplit:
+    """The first 1,000 test examples, which come with the package.
+
+    >>> len(shipped("switch-10"))
+    1000
+    """
+    if name not in SETS:
+        raise unknown("data set", name, SETS)
+    if (name, labels) not in SHIPPED:
+        raise PermnetError(
+            f"{name} with {labels} labels does not ship, only switch-6 has both: "
+            f"permnet data {name} --labels {labels} --generate DIR makes it"
+        )
+    with as_file(files(__package__) / "data" / file_name(name, labels, "test")) as path:
+        return load(path)
+
+
+def with_specials(pair: Pair) -> Pair:
+    """The tokens as they are printed and scored, from `<sos>` to `<eos>`."""
+    sos, eos = SPECIALS[SOS], SPECIALS[EOS]
+    source, target = pair
+    return [sos, *source, eos], [sos, *target, eos]
