@@ -134,7 +134,7 @@ OUTSIDE = {
     "label that is no number": program(cases="case p0: h0(); break;"),
     "beyond the scrutinee's type": program(scrutinee="p2", cases="case 200: h0(); break;"),
     "scrutinee other than": program(scrutinee="v0"),
-    "no parameter": program(scrutinee="g0(3)"),
+    "a scrutinee too deep": program(scrutinee="g0(3)"),
     "array that is never used": program(head="int f(int p0, int *t)"),
     "two arrays": program(head="int f(int p0, int *t, int *u)"),
     "without a local": program(locals="", end="return 3;"),

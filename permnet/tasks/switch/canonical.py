@@ -17,7 +17,7 @@ array that is never used, code after the switch that is never reached, a `defaul
 path falls, `x + x`, and so on. `OutsideDomainError` says what was met.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NoReturn
 
@@ -195,18 +195,19 @@ class _Canonical:
 
     # Expressions
 
-    def _atom(self, node: Node) -> Node:
+    def _operand(self, node: Node) -> str | int:
+        """A scalar's canonical name or a number."""
         value = _number(node)
         if value is not None:
-            return tree.number(value)
-        name = self._variable(node)
-        return tree.variable(name) if name else _outside("an expression too deep", node)
+            return value
+        return self._variable(node) or _outside("an expression too deep", node)
+
+    def _atom(self, node: Node) -> Node:
+        return _leaf(self._operand(node))
 
     def _operands(self, node: Node) -> tuple[str, str, str | int]:
         """Operator, variable, and variable or number, in canonical order."""
-        operator = node.op
-        left = _operand(self._variable(node.left), _number(node.left), node.left)
-        right = _operand(self._variable(node.right), _number(node.right), node.right)
+        operator, left, right = node.op, self._operand(node.left), self._operand(node.right)
         if isinstance(left, int):
             if operator not in _MIRRORED:
                 _outside("a number as left operand", node)
@@ -359,20 +360,18 @@ class _Canonical:
         labels = [label for labels, _ in blocks for label in labels or []]
         if len(set(labels)) < len(labels) or not labels:
             _outside("labels that repeat, or none")
-        bound = 127 if self._is_char(scrutinee) else MOST
+        is_char = isinstance(scrutinee, c_ast.ID) and self.types[scrutinee.name] == "char"
+        bound = 127 if is_char else MOST
         if not all(-bound - 1 <= label <= bound for label in labels):
             _outside("a label beyond the scrutinee's type")
         return tree.switch(scrutinee, blocks)
 
-    def _is_char(self, scrutinee: Node) -> bool:
-        return isinstance(scrutinee, c_ast.ID) and self.types[scrutinee.name] == "char"
-
     def _scrutinee(self, node: Node) -> Node:
-        operator, left, right = (
-            self._binary(node) if isinstance(node, c_ast.BinaryOp) else ("", "", 0)
-        )
-        if not operator:
-            left = self._variable(node) or _outside("a scrutinee that is no parameter", node)
+        if isinstance(node, c_ast.BinaryOp):
+            operator, left, right = self._binary(node)
+        else:
+            name = self._variable(node)
+            operator, left, right = "", name or _outside("a scrutinee too deep", node), 0
         if left[0] != "p" or isinstance(right, str) or operator not in ("", "+", "-", "&"):
             _outside("a scrutinee other than a parameter, + - & a number", node)
         named = tree.variable(left)
@@ -403,12 +402,6 @@ _MIRRORED = {
 }  # what an operator becomes when its operands change places
 
 
-def _operand(name: str | None, value: int | None, node: Node) -> str | int:
-    if name is None and value is None:
-        _outside("an expression too deep", node)
-    return name if name is not None else value  # type: ignore[return-value]
-
-
 def _leaf(operand: str | int) -> Node:
     return tree.variable(operand) if isinstance(operand, str) else tree.number(operand)
 
@@ -428,14 +421,10 @@ def _blocks(body: Node) -> list[Block]:
             is_default = True
         else:
             _outside("a second default, or a statement before the first label", node)
-        statements = _flattened(node.stmts)
+        statements = _statements(c_ast.Compound(node.stmts))
         if statements:
             blocks.append((None if is_default else sorted(labels), statements))
             labels, is_default = [], False
     if labels or is_default or not blocks:
         _outside("a block without statements")
     return blocks
-
-
-def _flattened(nodes: Iterable[Node] | None) -> list[Node]:
-    return [inner for node in nodes or [] for inner in _statements(node)]

@@ -55,8 +55,9 @@ def assemble(
         flags,
     )
     found = functions(text) if text is not None else {}
-    if len(found) == len(sources):
-        return [found[f"f{i}"] for i in range(len(sources))]
+    names = [f"f{i}" for i in range(len(sources))]
+    if found.keys() == set(names):
+        return [found[name] for name in names]
     if len(sources) == 1:
         return [None]
     half = len(sources) // 2  # some do not compile: find out which

@@ -182,6 +182,8 @@ def load(path: Path) -> SwitchSplit:
         with path.open("rb") as stored, np.load(stored, allow_pickle=False) as file:
             about = json.loads(file["about"].tobytes())
             inputs, input_lengths, targets, target_lengths = (file[name] for name in _ARRAYS)
+        if {ids.dtype for ids in (inputs, targets)} != {np.dtype(np.uint16)}:
+            raise ValueError("ids are not of 16 bits")
         split = SwitchSplit(
             about["name"],
             about["split"],
