@@ -55,16 +55,34 @@ def antidiagonal_sum(v_arr: Tensor, v_ind: Tensor) -> Tensor:
     return v_ind @ moved  # Eqs 9 and 10, Σ antidiagonal-wise
 
 
-def sum_by_token(weights: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
+def sum_by_token(
+    weights: Tensor, ids: Tensor, vocab_size: int, one_hot: Tensor | None = None
+) -> Tensor:
     """Adds up the weights of positions that hold the same token: (B, T, L), (B, L) → (B, T, V).
 
-    On a GPU as a product with the one-hot input, which beats colliding additions.
+    On a GPU as a product with the one-hot input, which beats colliding additions; who sums over the
+    same input more than once can pass it in.
     """
-    if weights.is_cuda:
-        one_hot = ids[..., None] == torch.arange(vocab_size, device=ids.device)
-        return weights @ one_hot.to(weights.dtype)
+    one_hot = one_hot_tokens(ids, vocab_size, weights) if one_hot is None else one_hot
+    if one_hot is not None:
+        return weights @ one_hot
     out = weights.new_zeros(*weights.shape[:-1], vocab_size)
     return out.scatter_add(-1, ids[:, None].expand_as(weights), weights)
+
+
+def one_hot_tokens(ids: Tensor, vocab_size: int, like: Tensor) -> Tensor | None:
+    """The input as (B, L, V) where a product with it pays: on a GPU, for small vocabularies."""
+    if not like.is_cuda or vocab_size > 1024:
+        return None
+    return (ids[..., None] == torch.arange(vocab_size, device=ids.device)).to(like.dtype)
+
+
+def dot_rows(m: Tensor, x: Tensor) -> Tensor:
+    """The products of every row of x with every row of m: (B, L, D), (B, T, D) → (B, T, L).
+
+    x mᵀ, in the order that makes the gradient of the larger m a plain product.
+    """
+    return (m @ x.mT).mT
 
 
 def logsumexp_by_token(scores: Tensor, ids: Tensor, vocab_size: int) -> Tensor:

@@ -21,15 +21,16 @@ def arguments(batch, length, dtype=torch.double, device="cpu", seed=0):
     )
     lengths = torch.randint(1, length + 1, (batch, 1), generator=generator)
     lengths[0] = length
-    floats = [states @ states.mT, *labels.unbind(-1)[:3]]
+    floats = [states, *labels.unbind(-1)[:3]]
     mask = (torch.arange(length) < lengths).to(device)
     return [v.to(device, dtype).requires_grad_() for v in floats], mask
 
 
 @pytest.mark.parametrize("log", [True, False])
 def test_relations_are_those_of_the_weighted_matrices(log):
-    (gram, *weights), mask = arguments(2, 6)
-    m_dk, m_kp = relations(gram, *weights, mask, log)
+    (m_e, *weights), mask = arguments(2, 6)
+    m_dk, m_kp = relations(m_e, *weights, mask, log)
+    gram = m_e @ m_e.mT
     d, k, p = (w[0] for w in weights)  # the first example has no padding
     for found, left, right in ((m_dk, d, k), (m_kp, k, p)):
         slow = reference.mlogsoftmax_between(left[:, None] * gram[0] * right, log)
@@ -38,8 +39,12 @@ def test_relations_are_those_of_the_weighted_matrices(log):
     assert m_dk[1, real:].abs().sum() + m_kp[1, :, real:].abs().sum() == 0
 
 
-def same_as_plain(fast, batch, length, device, atol, log, seed):
-    """Compares `fast`, an autograd function's apply, with the operators in double precision."""
+def fast(m_e, *others):
+    return module._Relations.apply(module._Gram.apply(m_e), *others)
+
+
+def same_as_plain(batch, length, device, atol, log, seed):
+    """Compares the Triton kernels with the operators in double precision."""
     exact, mask = arguments(batch, length, torch.double, device, seed)
     single, _ = arguments(batch, length, torch.float32, device, seed)
     weight = torch.randn(2, batch, length, length, device=device, dtype=torch.double)
@@ -59,7 +64,7 @@ def interpreted() -> None:
     """Runs in a process of its own, where Triton interprets its kernels on the CPU."""
     for seed, length in enumerate((1, 2, 7, 33, 70)):
         for log in (True, False):
-            same_as_plain(module._Relations.apply, 2, length, "cpu", 1e-5, log, seed)
+            same_as_plain(2, length, "cpu", 1e-5, log, seed)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
@@ -76,4 +81,9 @@ def test_triton_kernels_through_the_interpreter():
 @pytest.mark.gpu
 @pytest.mark.parametrize(("batch", "length"), [(512, 33), (64, 123), (32, 303), (4, 1000)])
 def test_triton_kernels_on_a_gpu(batch, length):
-    same_as_plain(module._Relations.apply, batch, length, "cuda", 1e-4, True, 0)
+    same_as_plain(batch, length, "cuda", 1e-4, True, 0)
+
+
+def test_gradients_are_those_of_the_operators():
+    inputs, mask = arguments(2, 5)
+    assert torch.autograd.gradcheck(lambda *x: relations(*x, mask), inputs)

@@ -48,20 +48,20 @@ def attended_gru(
     mask (B, L); w_att (3S, D), w_hh (3S, S), b_hh (3S).
     """
     narrow = narrow or torch.is_autocast_enabled(ids.device.type)
-    given = (table, h0, asking, bias, rows, m_e)
+    given = (table, h0, asking, bias, rows)
     with torch.autocast(ids.device.type, enabled=False):
         floats = [v.to(w_hh.dtype) for v in given]
-        return _AttendedGRU.apply(ids, *floats, mask, w_att, w_hh, b_hh, narrow)
+        m_e = m_e.bfloat16() if narrow else m_e.to(w_hh.dtype)
+        return _AttendedGRU.apply(ids, *floats, m_e.contiguous(), mask, w_att, w_hh, b_hh)
 
 
 class _AttendedGRU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, ids: Tensor, table: Tensor, h0: Tensor, asking: Tensor, bias: Tensor,
-                rows: Tensor, m_e: Tensor, mask: Tensor, w_att: Tensor, w_hh: Tensor, b_hh: Tensor,
-                narrow: bool) -> Tensor:  # fmt: skip
+                rows: Tensor, m_e: Tensor, mask: Tensor, w_att: Tensor, w_hh: Tensor,
+                b_hh: Tensor) -> Tensor:  # fmt: skip
         parts = _parts(h0)
         batch, steps, size = asking.shape
-        kept = m_e.bfloat16() if narrow and parts is not _Plain else m_e.contiguous()
         # Steps first: what one step reads and writes is then one piece of memory.
         ids, asking, bias, rows = (
             v.transpose(0, 1).contiguous() for v in (ids, asking, bias, rows)
@@ -74,13 +74,13 @@ class _AttendedGRU(torch.autograd.Function):
         read = h0.new_empty(steps, batch, m_e.shape[2])
         gates = h0.new_empty(steps, batch, 4 * size)
         for t in range(steps):
-            parts.attend(states[t], asking[t], bias[t], rows[t], mask, kept,
+            parts.attend(states[t], asking[t], bias[t], rows[t], mask, m_e,
                          scalars[t], weights[t], read[t])  # fmt: skip
             of_att = read[t] @ w_att.T
             of_h = torch.addmm(b_hh, states[t], w_hh.T)
             parts.cell(ids[t], table, of_att, of_h, states[t], gates[t], states[t + 1])
         ctx.save_for_backward(
-            ids, asking, rows, kept, w_att, w_hh, states, weights, scalars, read, gates
+            ids, asking, rows, m_e, w_att, w_hh, states, weights, scalars, read, gates
         )
         ctx.vocab = len(table)
         return states[1:].transpose(0, 1).contiguous()
@@ -88,7 +88,7 @@ class _AttendedGRU(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        (ids, asking, rows, kept, w_att, w_hh, states, weights, scalars, read, gates) = (
+        (ids, asking, rows, m_e, w_att, w_hh, states, weights, scalars, read, gates) = (
             ctx.saved_tensors
         )
         parts = _parts(states)
@@ -106,7 +106,7 @@ class _AttendedGRU(torch.autograd.Function):
             torch.mm(dof_x[t], w_att, out=dread[t])
             parts.attend_backward(
                 dread[t],
-                kept,
+                m_e,
                 weights[t],
                 rows[t],
                 asking[t],
@@ -126,12 +126,11 @@ class _AttendedGRU(torch.autograd.Function):
             (dscalars[..., None] * before).transpose(0, 1),
             dscalars.T,
             (scalars[..., None] * dasked).transpose(0, 1),
-            torch.bmm(weights.permute(1, 2, 0), dread.transpose(0, 1)),
+            torch.bmm(weights.permute(1, 2, 0), dread.transpose(0, 1)).to(m_e.dtype),
             None,
             long_product(flat_x, read.flatten(0, 1)),
             long_product(flat_h, before.flatten(0, 1)),
             flat_h.sum(0),
-            None,
         )
 
 
@@ -143,14 +142,14 @@ class _Plain:
                scalar: Tensor, weights: Tensor, read: Tensor) -> None:  # fmt: skip
         scalar.copy_((asking * h).sum(-1) + bias)
         weights.copy_(masked_softmax(scalar[:, None] * rows, mask))
-        read.copy_((weights[:, None] @ m_e)[:, 0])
+        read.copy_((weights[:, None] @ m_e.to(h.dtype))[:, 0])
 
     @staticmethod
     def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, asking: Tensor,
                         dweights: Tensor, mean: Tensor, dscalar: Tensor,
                         dh: Tensor) -> None:  # fmt: skip
         """Adds to dh what comes through the scalar; the softmax's gradient is w ⊙ (dw - mean)."""
-        dweights.copy_((m_e @ dread[..., None])[..., 0])
+        dweights.copy_((m_e.to(dread.dtype) @ dread[..., None])[..., 0])
         mean.copy_((weights * dweights).sum(-1))
         dscalar.copy_((weights * (dweights - mean[:, None]) * rows).sum(-1))
         dh += dscalar[:, None] * asking

@@ -1,8 +1,8 @@
-"""M_dk and M_kp out of M_e M_eᵀ and the shares of each position that are datum, key and query.
+"""M_dk and M_kp out of M_e and the shares of each position that are datum, key and query.
 
-M_dk is the MLogSoftmax of the product, row i weighted by "i is a datum" and column j by "j is a
-key"; M_kp likewise with key and query. On a GPU with Triton both come from one read of the product,
-and so does its gradient; elsewhere from the operators, which are the definition.
+M_dk is the MLogSoftmax of M_e M_eᵀ, row i weighted by "i is a datum" and column j by "j is a key";
+M_kp likewise with key and query. On a GPU with Triton both come from one read of the product, and
+so does its gradient; elsewhere from the operators, which are the definition.
 """
 
 from typing import Any
@@ -16,12 +16,13 @@ from permnet.ops import mlogsoftmax, softmax01
 
 
 def relations(
-    gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mask: Tensor, log: bool = True
+    m_e: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mask: Tensor, log: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """(M_dk, M_kp), each (B, L, L), from gram (B, L, L), three weights (B, L) and a mask (B, L).
+    """(M_dk, M_kp), each (B, L, L), from m_e (B, L, D), three weights (B, L) and a mask (B, L).
 
     `log=False` takes the ordinary softmax in place of MLogSoftmax.
     """
+    gram = _Gram.apply(m_e)
     if gram.is_cuda and gram.dtype != torch.double and has_triton() and gram.shape[-1] <= 2048:
         floats = (v.float() for v in (gram, of_data, of_key, of_query))
         return _Relations.apply(*floats, mask, log)
@@ -30,6 +31,21 @@ def relations(
         soft(of_data[..., None] * gram * of_key[:, None], mask),
         soft(of_key[..., None] * gram * of_query[:, None], mask),
     )
+
+
+class _Gram(torch.autograd.Function):
+    """M_e M_eᵀ; its gradient is one product, where autograd would form two and a transpose."""
+
+    @staticmethod
+    def forward(ctx: Any, m_e: Tensor) -> Tensor:
+        ctx.save_for_backward(m_e)
+        return m_e @ m_e.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dgram: Tensor) -> Tensor:
+        (m_e,) = ctx.saved_tensors
+        return (dgram + dgram.mT) @ m_e
 
 
 class _Relations(torch.autograd.Function):

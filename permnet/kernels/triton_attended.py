@@ -154,7 +154,7 @@ def attend(h: Tensor, asking: Tensor, bias: Tensor, rows: Tensor, mask: Tensor, 
            scalar: Tensor, weights: Tensor, read: Tensor) -> None:  # fmt: skip
     batch, length, width = m_e.shape
     columns = min(_up(width), 256)
-    chunk = min(_up(length), max(1, 4096 // columns))
+    chunk = min(_up(length), max(1, 16384 // (columns * m_e.element_size())))
     _attend[(batch, triton.cdiv(width, columns))](
         h, asking, bias, rows, mask.view(torch.uint8), m_e, scalar, weights, read,
         length, width, h.shape[1],
@@ -167,7 +167,7 @@ def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, a
                     dh: Tensor) -> None:  # fmt: skip
     batch, length, width = m_e.shape
     columns = _up(width)
-    chunk = min(_up(length), max(1, 8192 // columns))
+    chunk = min(_up(length), max(1, 32768 // (columns * m_e.element_size())))
     # A long example is shared by several programs, or the chip would wait for few of them.
     spans = 4 if length > 4 * chunk else 1
     span = chunk * triton.cdiv(length, chunk * spans)

@@ -67,7 +67,7 @@ class PermNetD(Seq2Seq):
     def encode(self, inputs: Tensor) -> PermNetDMemory:
         mask = inputs != PAD
         m_e, v_last = self.encoder(inputs, self.embedding, mask)  # Eq. 3
-        return PermNetDMemory(v_last, self.resolver.read(m_e, inputs, mask))
+        return PermNetDMemory(v_last, self.resolver.read(m_e, inputs, mask, zeroed=True))
 
     def start(self, memory: PermNetDMemory) -> Tensor:
         return memory.v_last

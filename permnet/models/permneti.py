@@ -74,7 +74,7 @@ class PermNetI(Seq2Seq):
     def encode(self, inputs: Tensor) -> PermNetIMemory:
         mask = inputs != PAD
         m_e, v_last = self.encoder(inputs, self.embedding, mask)  # Eq. 14
-        return PermNetIMemory(v_last, self.resolver.read(m_e, inputs, mask))
+        return PermNetIMemory(v_last, self.resolver.read(m_e, inputs, mask, zeroed=True))
 
     def start(self, memory: PermNetIMemory) -> PermNetIState:
         return PermNetIState(memory.v_last, self.resolver.start(memory.resolver))

@@ -24,7 +24,13 @@ from torch import Tensor, nn
 
 from permnet.kernels.relations import relations
 from permnet.models.base import check_ablation, fixed_width
-from permnet.ops import antidiagonal_sum, masked_softmax, sum_by_token
+from permnet.ops import (
+    antidiagonal_sum,
+    dot_rows,
+    masked_softmax,
+    one_hot_tokens,
+    sum_by_token,
+)
 
 
 @dataclass(frozen=True)
@@ -78,8 +84,11 @@ class DirectResolver(nn.Module):
             self.emb_ind = nn.Embedding(vocab_size, longest)
             self.select = nn.Linear(state_size, width if without == "m_e" else memory_size)
 
-    def read(self, states: Tensor, ids: Tensor, mask: Tensor) -> DirectMemory:
-        m_e = states.masked_fill(~mask[..., None], 0.0)
+    def read(
+        self, states: Tensor, ids: Tensor, mask: Tensor, *, zeroed: bool = False
+    ) -> DirectMemory:
+        """`zeroed` promises that the states are 0 on padding, which saves a pass over them."""
+        m_e = states if zeroed else states.masked_fill(~mask[..., None], 0.0)
         v_arr = states.new_zeros(len(ids), 0)
         if self.without != "v_arr":
             v_arr = self.array(m_e)[..., 0].masked_fill(~mask, 0.0)  # Eq. 4
@@ -96,16 +105,18 @@ class DirectResolver(nn.Module):
         if self.without == "m_e":
             v_attn = fixed_width(selected, mask.shape[-1], "m_e").masked_fill(~mask, 0.0)
         elif self.without != "m_ind":
-            v_attn = selected @ memory.m_e.mT  # Eq. 7
+            v_attn = dot_rows(memory.m_e, selected)  # Eq. 7
+        one_hot = one_hot_tokens(memory.ids, self.vocab_size, selected)
         if self.without != "m_ind":
             # The weighted sum of M_ind's rows, equal tokens first: M_ind itself is never formed.
-            v_ind = sum_by_token(v_attn, memory.ids, self.vocab_size) @ self.emb_ind.weight  # Eq. 8
+            by_token = sum_by_token(v_attn, memory.ids, self.vocab_size, one_hot)
+            v_ind = by_token @ self.emb_ind.weight  # Eq. 8
         if self.without == "v_arr":
             positions = fixed_width(self.array(v_ind), mask.shape[-1], "v_arr")
             positions = positions.masked_fill(~mask, 0.0)
         else:
             positions = antidiagonal_sum(memory.v_arr, v_ind).masked_fill(~mask, 0.0)
-        v_perm = sum_by_token(positions, memory.ids, self.vocab_size)  # Eq. 10, Σ̃
+        v_perm = sum_by_token(positions, memory.ids, self.vocab_size, one_hot)  # Eq. 10, Σ̃
         return DirectPoint(v_attn, v_ind, positions, v_perm)
 
 
@@ -169,8 +180,13 @@ class IndirectResolver(nn.Module):
             self.query = nn.Linear(memory_size, memory_size)
             self.select = nn.Linear(state_size, memory_size)
 
-    def read(self, states: Tensor, ids: Tensor, mask: Tensor) -> IndirectMemory:
-        m_e = states.masked_fill(~mask[..., None], 0.0)
+    def read(
+        self, states: Tensor, ids: Tensor, mask: Tensor, *, zeroed: bool = False
+    ) -> IndirectMemory:
+        """`zeroed` promises that the states are 0 on padding, which saves a pass over them."""
+        m_e = states if zeroed else states.masked_fill(~mask[..., None], 0.0)
+        if torch.is_autocast_enabled(states.device.type):
+            m_e = m_e.to(torch.get_autocast_dtype(states.device.type))  # once, not per product
         of_data = of_key = of_query = torch.ones_like(m_e[..., 0])
         m_label = m_e.new_zeros(*ids.shape, 0)
         if self.without != "m_d+m_k+m_p":
@@ -179,7 +195,7 @@ class IndirectResolver(nn.Module):
         if self.without == "m_d":
             of_data = torch.ones_like(of_key)
         m_dk, m_kp = relations(
-            m_e @ m_e.mT, of_data, of_key, of_query, mask, log=self.without != "mlogsoft"
+            m_e, of_data, of_key, of_query, mask, log=self.without != "mlogsoft"
         )  # Eq. 20, Eq. 21
         m_dp = m_dk @ m_kp  # Eq. 22
         return IndirectMemory(ids, mask, m_e, m_label, m_dk, m_kp, m_dp, of_query)
@@ -190,7 +206,7 @@ class IndirectResolver(nn.Module):
             v_pw = fixed_width(selected, mask.shape[-1], "m_pl")
         else:
             asked = selected @ self.query.weight
-            v_pw = (asked @ memory.m_e.mT) * memory.of_query[:, None]
+            v_pw = dot_rows(memory.m_e, asked) * memory.of_query[:, None]
             v_pw = v_pw + (selected @ self.query.bias)[..., None]  # Eq. 25
         v_pw = v_pw.masked_fill(~mask, 0.0)
         v_dw = v_pw @ memory.m_dp.mT  # Eq. 26
