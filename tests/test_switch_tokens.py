@@ -1,10 +1,13 @@
 """The lexers of the switch task, C and assembly, and what is done to labels."""
 
+import doctest
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from permnet.errors import PermnetError
+from permnet.tasks.switch import assembly, ctokens, dataset
 from permnet.tasks.switch.assembly import (
     LABEL_NAMES,
     alone,
@@ -93,6 +96,7 @@ int f(int p0, long *a0)
         break;
     default:
         v0 <<= 2;
+        v0 = p0 * p1;
         break;
     }
     return v0;
@@ -222,3 +226,10 @@ def test_draws_are_frozen() -> None:
     assert [draw.between(1, 100) for _ in range(8)] == [51, 99, 5, 78, 71, 63, 47, 78]
     assert draw.distinct(range(10), 4) == [7, 0, 2, 5]
     assert draw.weighted({"a": 1, "b": 0}) == "a"
+
+
+@pytest.mark.parametrize("module", [assembly, ctokens, dataset])
+def test_the_examples_in_docstrings(module: object) -> None:
+    result = doctest.testmod(module)  # type: ignore[arg-type]
+    assert result.attempted
+    assert not result.failed

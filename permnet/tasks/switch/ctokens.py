@@ -21,6 +21,7 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 _KEYWORDS = {"if", "switch", "return", "case", "else"}
+_TYPES = {"char", "int", "long", "void"}
 
 
 def lex(text: str) -> list[str]:
@@ -58,7 +59,7 @@ def layout(tokens: Sequence[str]) -> str:
             lines.append(line)
             line = token
         else:
-            line += (" " if _spaced(tokens[i - 1], token) else "") + token
+            line += (" " if _spaced(tokens[max(i - 2, 0) : i], token) else "") + token
         if token == "{":
             depth += 1
         following = tokens[i + 1] if i + 1 < len(tokens) else ""
@@ -68,9 +69,11 @@ def layout(tokens: Sequence[str]) -> str:
     return "\n".join([*lines, line] if line else lines) + "\n"
 
 
-def _spaced(before: str, token: str) -> bool:
-    if token in (",", ";", ":", ")", "]", "[") or before in ("(", "["):
+def _spaced(before: Sequence[str], token: str) -> bool:
+    """Whether a space stands between the last of the one or two tokens before and this one."""
+    last = before[-1]
+    if token in (",", ";", ":", ")", "]", "[") or last in ("(", "["):
         return False
-    if before == "*":
+    if last == "*" and before[0] in _TYPES:
         return not token[0].isalpha()
-    return token != "(" or before in _KEYWORDS or not before[0].isalpha()
+    return token != "(" or last in _KEYWORDS or not last[0].isalpha()

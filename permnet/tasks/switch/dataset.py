@@ -13,7 +13,6 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -136,7 +135,7 @@ def build(
     return SwitchSplit(name, split, labels, compiler, tuple(ids), inputs, targets)
 
 
-def vocabulary(train: SwitchSplit, reserved: int, least: int = 100) -> Vocab:
+def vocabulary(train: SwitchSplit, reserved: int, least: int = 300) -> Vocab:
     """All words of a training split, and the numbers that occur at least so often in it."""
     inputs, targets = (
         np.bincount(side.flat, minlength=len(train.tokens))
@@ -226,8 +225,7 @@ def shipped(name: str, labels: Labels = "shuffled") -> SwitchSplit:
             f"{name} with {labels} labels does not ship, only switch-6 has both: "
             f"permnet data {name} --labels {labels} --generate DIR makes it"
         )
-    with as_file(files(__package__) / "data" / file_name(name, labels, "test")) as path:
-        return load(path)
+    return load(Path(__file__).parent / "data" / file_name(name, labels, "test"))
 
 
 def with_specials(pair: Pair) -> Pair:

@@ -38,7 +38,7 @@ from permnet.tasks.switch.program import sample
 VERSION = 1
 # In the order in which they are de-duplicated: the test split does not depend on the others.
 COUNTS = {"test": 10_000, "validation": 10_000, "train": 100_000}
-RESERVED = 64
+RESERVED = 32
 
 Part = tuple[str, range]  # split, numbers of the candidates
 
