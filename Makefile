@@ -1,6 +1,6 @@
 # make demo    install into .venv and see references being resolved
 # make test    install into .venv and run the tests
-# make check   ruff and mypy
+# make check   ruff, mypy, and RESULTS.md against results/
 # make slow    the tests that train models
 PYTHON ?= python3
 BIN := .venv/bin
@@ -27,6 +27,7 @@ check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/permnet report --check
 
 format: .venv/installed
 	$(BIN)/ruff check --fix .
