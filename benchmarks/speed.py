@@ -10,7 +10,6 @@ version of the equations can leave out, over the rates of the chip; see `floor`.
 
 import argparse
 import dataclasses
-import json
 import statistics
 import traceback
 from collections.abc import Callable
@@ -20,11 +19,12 @@ import torch
 from lightning_fabric import Fabric
 from torch.nn import functional as F
 
+from benchmarks.record import keep
 from benchmarks.yardstick import straightforward
 from permnet.batch import Batch, resident
 from permnet.build import build
 from permnet.config import Run
-from permnet.decode import greedy
+from permnet.decode import Decoder
 from permnet.experiments.presets import PRESETS
 from permnet.provenance import provenance
 from permnet.step import Optimiser, TrainStep
@@ -108,7 +108,16 @@ def decoding(run: Run, fabric: Fabric, data: Batch) -> Callable[[], object]:
     torch.manual_seed(0)
     model = build(run.model, bench.task.vocab(), bench.task).to(fabric.device).eval()
     inputs = data.rows(torch.arange(run.train.batch, device=fabric.device)).inputs
-    return lambda: greedy(model, inputs, bench.task.target_width)
+    decoder = Decoder(model)
+    return lambda: decoder(inputs, bench.task.target_width)
+
+
+def yardstick_decoding(run: Run, fabric: Fabric, data: Batch) -> Callable[[], object]:
+    bench = benchmark(run.benchmark)
+    torch.manual_seed(0)
+    model = straightforward(build(run.model, bench.task.vocab(), bench.task)).to(fabric.device)
+    inputs = data.rows(torch.arange(run.train.batch, device=fabric.device)).inputs
+    return lambda: model.decode(inputs, bench.task.target_width)
 
 
 def measured(make: Callable[..., Callable[[], object]], *args: object) -> tuple[float, float]:
@@ -152,7 +161,6 @@ def main() -> None:
     torch.set_float32_matmul_precision("high")
     torch.backends.cudnn.allow_tf32 = True
     about = provenance(torch.device("cuda"))
-    rows = []
     for name in args.presets:
         preset = PRESETS[f"perm{'netd' if name.startswith('PD') else 'neti'}/{name}"]
         split = benchmark(name).split("train", limit=20_000)
@@ -162,13 +170,16 @@ def main() -> None:
             fabric = fabrics[precision]
             train = dataclasses.replace(preset.train, precision=precision)
             run = dataclasses.replace(preset, train=train)
-            for what, fast, slow in (("train_step", ours, yardstick), ("decode", decoding, None)):
+            for what, fast, slow in (
+                ("train_step", ours, yardstick),
+                ("decode", decoding, yardstick_decoding),
+            ):
                 try:
                     time, peak = measured(fast, run, fabric, data)
                     if args.profile and what == "train_step":
                         profile(fast(run, fabric, data))
                     base = None
-                    if slow is not None and not args.only_ours:
+                    if not args.only_ours:
                         base, _ = measured(slow, run, fabric, exact)
                 except Exception:
                     traceback.print_exc()
@@ -187,12 +198,11 @@ def main() -> None:
                     "versions": about["versions"],
                     "date": about["date"],
                 }
-                rows.append(row)
                 shown = ("preset", "what", "precision", "ours_ms", "yardstick_ms", "ratio",
                          "peak_gib", "floor_ms")  # fmt: skip
                 print({key: row[key] for key in shown}, flush=True)
                 if args.out:
-                    args.out.write_text(json.dumps(rows, indent=1) + "\n")
+                    keep(args.out, [row])
 
 
 if __name__ == "__main__":
