@@ -1,6 +1,8 @@
-"""Where a result comes from: command, versions, commit and machine."""
+"""Where a result comes from: command, versions, code and machine."""
 
 import datetime
+import functools
+import hashlib
 import os
 import platform
 import shlex
@@ -8,26 +10,39 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import torch
+from typing import TYPE_CHECKING, Any
 
 import permnet
 
+if TYPE_CHECKING:
+    import torch
 
-def provenance(device: torch.device) -> dict[str, Any]:
+ROOT = Path(permnet.__file__).parent
+
+
+def invocation() -> str:
+    """The command line of this process, as it was typed."""
+    program = Path(sys.argv[0])
+    # `python -m permnet` runs permnet/__main__.py.
+    name = program.parent.name if program.name == "__main__.py" else program.name
+    return shlex.join([name, *sys.argv[1:]])
+
+
+def provenance(device: "torch.device") -> dict[str, Any]:
     """As JSON values; a run, a result and a checkpoint all carry it."""
+    import torch  # here, so that a process that only starts others does without
+
     return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": invocation(),
         "versions": {
             "python": platform.python_version(),
             "torch": torch.__version__,
-            "numpy": np.__version__,
+            "numpy": _version("numpy"),
             "lightning_fabric": _version("lightning-fabric", "pytorch-lightning", "lightning"),
             "permnet": permnet.__version__,
         },
         "commit": _commit(),
+        "source_sha256": source_sha256(),
         "hardware": {
             "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
             "cpu": platform.machine(),
@@ -35,6 +50,16 @@ def provenance(device: torch.device) -> dict[str, Any]:
         },
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+@functools.cache  # the code that runs is the one that was there first
+def source_sha256() -> str:
+    """A digest of the package's own code: of the lines `sha256sum` prints for its files, sorted."""
+    lines = (
+        f"{hashlib.sha256((ROOT / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+    )
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _version(*names: str) -> str | None:
@@ -49,7 +74,7 @@ def _version(*names: str) -> str | None:
 
 def _commit() -> str | None:
     """The commit of the checkout that the package runs from, marked where files differ from it."""
-    root = Path(permnet.__file__).parent.parent
+    root = ROOT.parent
     if not (root / ".git").exists():
         return None
     command = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty"]
