@@ -30,8 +30,10 @@ def arguments(
         "w_hh": (3 * size, size),
         "b_hh": (3 * size,),
     }
+    # Weights of a wide layer are small, or the walk would be chaotic and no two sums agree.
+    scale = {"asking": size**-0.5, "w_att": width**-0.5, "w_hh": size**-0.5}
     args = {
-        name: (torch.randn(shape, generator=generator, dtype=torch.double) * 0.5)
+        name: (torch.randn(shape, generator=generator, dtype=torch.double) * scale.get(name, 0.5))
         .to(device, dtype)
         .requires_grad_()
         for name, shape in shapes.items()

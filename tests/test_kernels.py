@@ -220,7 +220,8 @@ def test_real_sizes_on_a_gpu(batch, steps, hidden, tf32, monkeypatch):
 
     exact = gradients(call, [t.double() for t in tensors])
     for a, b in zip(gradients(call, tensors), exact, strict=True):
-        assert (a - b).norm() / b.norm() < (3e-3 if tf32 else 1e-5)
+        # Sums over 400,000 rows in single precision.
+        assert (a - b).norm() / b.norm() < (3e-3 if tf32 else 1e-4)
     del exact
 
 
