@@ -1,0 +1,88 @@
+"""Puts a trained run among the shipped models, in half precision, and renews their model card.
+
+python runs/ship.py RUN_FOLDER NAME     measure the converted weights on the test split, ship them
+python runs/ship.py                     only renew the model card
+"""
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+
+from permnet.checkpoint import SHIPPED, WEIGHTS, describe, load, save, shipped
+from permnet.evaluate import evaluate
+
+KEPT = ("command", "commit", "versions", "hardware", "date", "seed", "seconds", "steps", "epochs")
+
+CARD = """# The shipped models
+
+Each resolves references in the language of one benchmark (see `DATASHEET.md`): tokens that name
+data, keys or indices, no natural language and no program text. Weights are stored in half precision
+and used in single precision; the figures were measured after that conversion, by free-running
+greedy decoding on the benchmark's whole test split, with a 95 % interval.
+
+| model | architecture | trained on | parameters | MiB | whole examples | interval | unseen tokens |
+|---|---|---|---|---|---|---|---|
+{rows}
+
+Made with:
+
+{commands}
+
+Checksums (SHA-256 of `model.safetensors`):
+
+{checksums}
+
+**Use.** `permnet resolve` answers with the smallest model that was trained for the like of a
+question. **Limits.** A model answers within the lengths, token roles and shape of question it was
+trained on; outside them it may answer with confidence and be wrong. PermNetI models of permutation
+benchmarks expect every key to be asked for once. Models with reserved ids take as many unseen
+tokens in one question as they reserve; the others refuse unknown tokens.
+"""
+
+
+def ship(folder: Path, name: str) -> None:
+    trained = load(folder / "last")
+    result = json.loads((folder / "result.json").read_text())
+    about = {key: result[key] for key in KEPT if key in result} | {"run_name": folder.name}
+    save(SHIPPED / name, trained.model, trained.run, trained.vocab, about, half=True)
+    converted = load(SHIPPED / name)
+    figures = evaluate(converted.model, trained.run.benchmark, "test", vocab=converted.vocab)
+    about |= {
+        "figures": {k: figures[k] for k in ("ta", "wea", "wea_interval", "count", "unseen")},
+        "data_sha256": figures["data_sha256"],
+    }
+    save(SHIPPED / name, trained.model, trained.run, trained.vocab, about, half=True)
+    print(f"{name}: WEA {100 * figures['wea']:.3f} % after conversion")
+
+
+def card() -> str:
+    rows, commands, checksums = [], [], []
+    for name in shipped():
+        about, weights = describe(name), SHIPPED / name / WEIGHTS
+        run, figures = about.run, about.provenance["figures"]
+        low, high = (100 * x for x in figures["wea_interval"])
+        count = sum(p.numel() for p in load(name).model.parameters())
+        rows.append(
+            f"| {name} | {run.model.name}, H {run.model.hidden} | {run.benchmark} "
+            f"| {count:,} | {weights.stat().st_size / 2**20:.2f} | {100 * figures['wea']:.3f} % "
+            f"| {low:.3f}–{high:.3f} | {about.vocab.reserved or 'none'} |"
+        )
+        commands.append(f"- {name}: `{about.provenance['command']}`")
+        checksums.append(f"- {name}: `{hashlib.sha256(weights.read_bytes()).hexdigest()}`")
+    parts = {"rows": rows, "commands": commands, "checksums": checksums}
+    return CARD.format(**{key: "\n".join(lines) for key, lines in parts.items()})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("name", nargs="?")
+    args = parser.parse_args()
+    if args.folder is not None:
+        ship(args.folder, args.name or parser.error("give the NAME to ship it under"))
+    (SHIPPED / "README.md").write_text(card())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""The README's commands do what it shows, and its figures are those of the results."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+# What makes a README's training a test's: the same command, on little data.
+SMALL = (
+    "--train.epochs 1 --train.examples 512 --train.batch 256 --train.evaluate-limit 50 "
+    "--test-limit 50 --device cpu"
+).split()
+
+
+def console() -> list[tuple[list[str], str]]:
+    """The README's permnet commands, each with the output shown under it."""
+    found: list[tuple[list[str], str]] = []
+    for block in re.findall(r"```console\n(.*?)```", README, re.S):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((shlex.split(line[2:], comments=True), ""))
+            else:
+                command, shown = found[-1]
+                found[-1] = command, f"{shown}{line}\n"
+    return [(command[1:], shown) for command, shown in found if command[0] == "permnet"]
+
+
+def run(arguments: list[str], cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "permnet", *arguments], cwd=cwd, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def commands(*names: str) -> list[tuple[list[str], str]]:
+    return [(command, shown) for command, shown in console() if command[0] in names]
+
+
+@pytest.mark.parametrize(("command", "shown"), commands("resolve", "data", "models"))
+def test_commands_print_what_is_shown(command, shown, tmp_path):
+    pattern = ".*".join(map(re.escape, shown.strip().split("…")))
+    assert re.fullmatch(pattern if shown else ".+", run(command, tmp_path).strip(), re.S)
+
+
+def test_training_commands_work_one_after_the_other(tmp_path):
+    for command, _ in commands("train"):
+        run([*command, *SMALL], tmp_path)
+    for command, _ in commands("eval"):
+        figures = json.loads(run([*command, "--limit", "50"], tmp_path))
+        assert figures["benchmark"] == "PI10@1"
+    for command, _ in commands("sweep"):
+        assert "permneti-PI10-seed0" in run([*command, "--dry-run"], tmp_path)
+
+
+def test_python_examples_run(tmp_path, monkeypatch):
+    (block,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    split = run(["data", "PI20", "--format", "jsonl"], tmp_path)
+    (tmp_path / "predictions.jsonl").write_text(split)
+    monkeypatch.chdir(tmp_path)
+    exec(block, {})
+
+
+def test_figures_are_those_of_the_results(tmp_path):
+    rows = json.loads(run(["report", "--json", "--results", str(ROOT / "results")], tmp_path))
+    worst = {
+        (row["model"], row["benchmark"].partition("@")[0]): row["wea_worst_seed"]
+        for row in rows
+        if row["recipe"] == "paper" and row["variant"] is None and row["seeds"]
+    }
+    table = README.partition("<!-- results -->")[2].partition("<!-- /results -->")[0]
+    lines = [[c.strip() for c in line.split("|")[1:-1]] for line in table.strip().splitlines()]
+    heading, body = lines[0], [line for line in lines[2:] if line[0].startswith("Perm")]
+    assert body
+    for name, *cells in body:
+        for benchmark, cell in zip(heading[1:], cells, strict=True):
+            found = worst.get((name.split()[0].lower(), benchmark))
+            assert cell == ("–" if found is None else f"{100 * found:.2f}"), (name, benchmark)
+
+
+def test_links_lead_somewhere():
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if not link.startswith("http"):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
