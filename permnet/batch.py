@@ -55,6 +55,18 @@ def resident(
     return Batch(*(p.to(kind).to(device) for p in parts))
 
 
+def repeats(data: Batch) -> bool:
+    """Whether some token of a target, special ones apart, stands more than once in its input."""
+    for inputs, targets in zip(data.inputs.split(8192), data.targets.split(8192), strict=True):
+        size = 1 + int(torch.maximum(inputs.max(), targets.max()))
+        counts = torch.zeros(len(inputs), size, dtype=torch.int16, device=inputs.device)
+        counts.scatter_add_(1, inputs.long(), torch.ones_like(inputs, dtype=torch.int16))
+        asked = targets.long()
+        if bool(((counts.gather(1, asked) > 1) & (asked >= len(SPECIALS))).any()):
+            return True
+    return False
+
+
 def epoch(data: Batch, size: int, generator: torch.Generator) -> Iterator[Tensor]:
     """The row numbers of an epoch's batches: a seeded permutation, its ragged end dropped."""
     order = torch.randperm(len(data), generator=generator, device=generator.device)

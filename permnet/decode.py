@@ -1,6 +1,12 @@
-"""Answers from a model: greedy and beam search over `encode`, `start` and `step`."""
+"""Answers from a model: greedy and beam search over `encode`, `start` and `step`.
 
+`greedy` answers one batch and can show how; a `Decoder` answers many and is fast on a GPU.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
@@ -8,6 +14,9 @@ from torch import Tensor
 
 from permnet.models.base import Seq2Seq, Step, take_rows
 from permnet.vocab import EOS, PAD, SOS
+
+LOOK = 8
+"""Steps between looks at a GPU, to see whether all rows are done: a look waits for the device."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,7 @@ class Answers:
 
 @torch.no_grad()
 def greedy(model: Seq2Seq, inputs: Tensor, max_length: int, *, record: bool = False) -> Answers:
-    """The most likely token at each step (Eq. 13), until every row has said `<eos>`.
+    """The most likely token at each step, until every row has said `<eos>`.
 
     At most `max_length` tokens a row, `<eos>` counted; a row that has not stopped by then simply
     ends without it.
@@ -34,22 +43,160 @@ def greedy(model: Seq2Seq, inputs: Tensor, max_length: int, *, record: bool = Fa
     state = model.start(memory)
     previous = torch.full_like(inputs[:, 0], SOS)
     done = torch.zeros_like(previous, dtype=torch.bool)
-    ids, confidence, steps = [], [], []
-    for _ in range(max_length):
+    tokens, chances, steps = [], [], []
+    look = LOOK if inputs.is_cuda else 1
+    for count in range(1, max_length + 1):
         step = model.step(memory, state, previous)
-        # topk, as in the beam search: two equal logits then fall the same way in both.
-        logp, token = (x[:, 0] for x in torch.log_softmax(step.logits.float(), dim=-1).topk(1))
-        ids.append(token.masked_fill(done, PAD))
-        confidence.append(logp.exp().masked_fill(done, 0.0))
+        logp, token = _most_likely(step.logits)
+        tokens.append(token.masked_fill(done, PAD))
+        chances.append(logp.exp().masked_fill(done, 0.0))
         if record:
             steps.append(step)
         done |= token == EOS
-        if bool(done.all()):
+        if count % look == 0 and bool(done.all()):
             break
         state, previous = step.state, token
+    ids, confidence = torch.stack(tokens, 1), torch.stack(chances, 1)
+    width = int((confidence != 0).any(0).sum())  # the steps before all rows were done
     return Answers(
-        torch.stack(ids, 1), torch.stack(confidence, 1), memory if record else None, tuple(steps)
+        ids[:, :width], confidence[:, :width], memory if record else None, tuple(steps[:width])
     )
+
+
+def _most_likely(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The best token of each row, of equal ones the first, after its log-probability."""
+    logp, token = torch.log_softmax(logits.float(), dim=-1).max(dim=-1)  # Eq. 13
+    return logp, token
+
+
+def trimmed(ids: Tensor) -> Tensor:
+    """Rows (B, T) padded at the right, without the columns that hold only padding."""
+    return ids[:, : int((ids != PAD).any(0).sum())]
+
+
+class Decoder:
+    """Greedy answers to batch after batch: those of `greedy`, sooner.
+
+    On a CUDA device a shape of batch that comes a second time in a row is captured in graphs, which
+    are replayed from then on. They read the weights where these lie, so that weights trained on
+    between two batches count; weights that moved are noticed. Other settings, as the precision of
+    products, stay as they were. Elsewhere, and for models whose state grows, it is `greedy` itself.
+    """
+
+    def __init__(self, model: Seq2Seq) -> None:
+        self.model = model
+        self.key: tuple[object, ...] = ()
+        self.run: Callable[[Tensor], Tensor] | None = None
+
+    @torch.no_grad()
+    def __call__(self, inputs: Tensor, max_length: int) -> Tensor:
+        """Ids (B, at most max_length): up to `<eos>`, then `<pad>`."""
+        weights = chain(self.model.parameters(), self.model.buffers())
+        key = (inputs.shape, inputs.device, max_length, *(w.data_ptr() for w in weights))
+        if key != self.key:
+            self.key, self.run = key, None
+            return greedy(self.model, inputs, max_length).ids
+        if self.run is None:
+            if inputs.is_cuda and keeps_shape(self.model, inputs):
+                self.run = InPlace(self.model, inputs, max_length)
+            else:
+                self.run = lambda rows: greedy(self.model, rows, max_length).ids
+        return self.run(inputs)
+
+
+class InPlace:
+    """Greedy decoding of batches of one shape in buffers that never move, as a graph needs it.
+
+    On a CUDA device `begin` and `step` are captured, once each; elsewhere they run as they are. The
+    state must keep its shape.
+    """
+
+    def __init__(self, model: Seq2Seq, like: Tensor, max_length: int) -> None:
+        self.model, self.max_length = model, max_length
+        self.inputs = like.clone()
+        self.rows = torch.arange(len(like), device=like.device)
+        self.previous = torch.empty_like(self.rows)
+        self.done = torch.empty_like(self.rows, dtype=torch.bool)
+        self.ids = self.rows.new_empty(len(like), max_length)
+        self.count = self.rows.new_empty(1)
+        self.memory: Any = None
+        self.state: Any = None
+        self.begin, self.step = self._begin, self._step
+        if like.is_cuda:
+            self.begin = _captured(self._begin)
+            self.begin()  # the step is warmed up on what the graph makes, which must be there
+            self.step = _captured(self._step)
+
+    @torch.no_grad()
+    def __call__(self, inputs: Tensor) -> Tensor:
+        self.inputs.copy_(inputs)
+        self.begin()
+        for count in range(1, self.max_length + 1):
+            self.step()
+            if count % LOOK == 0 and bool(self.done.all()):
+                break
+        return trimmed(self.ids).clone()
+
+    def _begin(self) -> None:
+        self.memory = self.model.encode(self.inputs)
+        # Copied, as a start may be part of the memory, which must not change.
+        self.state = take_rows(self.model.start(self.memory), self.rows)
+        self.previous.fill_(SOS)
+        self.done.zero_()
+        self.ids.fill_(PAD)
+        self.count.zero_()
+
+    def _step(self) -> None:
+        step = self.model.step(self.memory, self.state, self.previous)
+        token = _most_likely(step.logits)[1]
+        self.ids.index_copy_(1, self.count, token.masked_fill(self.done, PAD)[:, None])
+        self.count.add_(1)
+        self.done.logical_or_(token == EOS)
+        self.previous.copy_(token)
+        # All copied before any is written, as a new state may hold parts of the old.
+        after = take_rows(step.state, self.rows)
+        for old, new in zip(_leaves(self.state), _leaves(after), strict=True):
+            if isinstance(old, Tensor):
+                old.copy_(new)
+
+
+def _captured(action: Callable[[], None]) -> Callable[[], None]:
+    """Records an action without arguments in a CUDA graph; what comes back replays it."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        action()  # libraries set themselves up on first use
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    # The threads of other libraries, as those that watch over several processes, may go on.
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        action()
+    return graph.replay
+
+
+@torch.no_grad()
+def keeps_shape(model: Seq2Seq, inputs: Tensor) -> bool:
+    """Whether the state after a step has the form of the one before, and can take its place."""
+    memory = model.encode(inputs)
+    before = model.start(memory)
+    after = model.step(memory, before, torch.full_like(inputs[:, 0], SOS)).state
+    forms = (
+        [(x.shape, x.dtype) if isinstance(x, Tensor) else x for x in _leaves(state)]
+        for state in (before, after)
+    )
+    return next(forms) == next(forms)
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    """What a memory, state or step is made of, in order."""
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from _leaves(part)
+    elif dataclasses.is_dataclass(tree):
+        for field in dataclasses.fields(tree):
+            yield from _leaves(getattr(tree, field.name))
+    else:
+        yield tree
 
 
 @dataclass(frozen=True)
@@ -83,7 +230,9 @@ def beam(model: Seq2Seq, inputs: Tensor, max_length: int, width: int) -> Beams:
         stay = torch.full_like(logp[:1, :1], -torch.inf)
         stay[..., PAD] = 0.0
         logp = torch.where(done[..., None], stay, logp)
-        scores, best = (scores[..., None] + logp).flatten(1).topk(width, dim=1)
+        # Sorted, not topk: of equal ones the first is taken, as `greedy` does.
+        ranked = (scores[..., None] + logp).flatten(1).sort(dim=1, descending=True, stable=True)
+        scores, best = (x[:, :width] for x in ranked)
         parent, token = best // logp.shape[-1], best % logp.shape[-1]
         ids = torch.cat([ids.gather(1, parent[..., None].expand_as(ids)), token[..., None]], dim=2)
         done = done.gather(1, parent) | (token == EOS)

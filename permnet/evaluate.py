@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from permnet.batch import Batch
-from permnet.decode import greedy
+from permnet.batch import Batch, repeats
+from permnet.decode import Decoder, trimmed
 from permnet.errors import PermnetError
 from permnet.metrics import compare, summary
 from permnet.models import Seq2Seq
@@ -76,31 +76,54 @@ def predict(
     max_length: int,
     batch: int = 512,
     progress: Progress | None = None,
+    decoder: Decoder | None = None,
 ) -> Tensor:
-    """Greedy answers (N, max_length) to inputs (N, L), on the CPU: up to `<eos>`, then `<pad>`."""
+    """Greedy answers (N, max_length) to inputs (N, L), on the CPU: up to `<eos>`, then `<pad>`.
+
+    Hand in a `decoder` of the model to keep what it captured from one call to the next.
+    """
     answers = torch.full((len(inputs), max_length), PAD)
+    decoder = decoder or Decoder(model)
+    done = 0
     with _evaluating(model) as device:
-        for start in range(0, len(inputs), batch):
-            rows = inputs[start : start + batch].to(device).long()
-            ids = greedy(model, rows, max_length).ids
-            answers[start : start + len(ids), : ids.shape[1]] = ids.cpu()
+        for rows in _batches(inputs, batch, device):
+            ids = decoder(_fitted(inputs[rows], device), max_length).cpu()
+            answers[rows.cpu(), : ids.shape[1]] = ids
+            done = min(done + batch, len(inputs))
             if progress:
-                progress(start + len(ids), len(inputs))
+                progress(done, len(inputs))
     return answers
 
 
 @torch.no_grad()
 def _teacher_forced(model: Seq2Seq, data: Batch, batch: int) -> float:
     """TA when every step is told the right previous token."""
-    total = 0.0
+    shares = torch.zeros(len(data), dtype=torch.double)
+    repeated = repeats(data)
     with _evaluating(model) as device:
-        for rows in torch.arange(len(data)).split(batch):
-            part = data.rows(rows)
-            part = Batch(part.inputs.to(device), part.targets.to(device))
+        for rows in _batches(data.inputs, batch, device):
+            part = Batch(*(_fitted(ids[rows], device) for ids in (data.inputs, data.targets)))
             real = part.targets != PAD
-            right = (model(part.inputs, part.previous).argmax(-1) == part.targets) & real
-            total += float((right.sum(1) / real.sum(1).double()).sum())
-    return total / len(data)
+            said = model(part.inputs, part.previous, repeats=repeated).argmax(-1)
+            right = (said == part.targets) & real
+            shares[rows] = (right.sum(1) / real.sum(1).double()).cpu()
+    return float(shares.mean())
+
+
+def _batches(inputs: Tensor, size: int, device: torch.device) -> Iterator[Tensor]:
+    """The numbers of all rows, in batches of rows of like length: they end at like steps.
+
+    On a GPU the last batch is filled up with rows of the one before, so that all have one shape.
+    """
+    order = (inputs != PAD).sum(1).argsort(stable=True)
+    for start in range(0, len(order), size):
+        first = max(0, min(start, len(order) - size)) if device.type == "cuda" else start
+        yield order[first : start + size]
+
+
+def _fitted(ids: Tensor, device: torch.device) -> Tensor:
+    """Rows on the device; for a CPU no wider than the longest, for a GPU always of one width."""
+    return ids.to(device).long() if device.type == "cuda" else trimmed(ids).to(device).long()
 
 
 @contextmanager
