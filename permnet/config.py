@@ -64,11 +64,15 @@ class TrainConfig:
     fresh: bool = False
     """New examples in every epoch, in place of the frozen 100,000."""
     grow: tuple[int, ...] = ()
-    """Lengths to train on one after the other, each until it is solved, before the full length."""
+    """Lengths to train on first, each until solved: at `stop_when_solved`, or 0.99 if that is 0."""
     grow_epochs: int = 100
     """Most epochs at each of the growing lengths; unsolved by then, training moves on."""
     stop_when_solved: float = 0.0
     """End when this share of whole examples of the validation split is right; 0 for never."""
+    patience: float = 0.0
+    """End after this share of the epochs without a lower validation loss; 0 for never."""
+    time_limit: float = 0.0
+    """End, as finished, after the first epoch that passes so many seconds; 0 for never."""
     evaluate_every: int = 10
     """Epochs between evaluations on the validation split."""
     evaluate_limit: int = 10_000
@@ -126,7 +130,7 @@ def _value(kind: Any, value: object, where: str) -> Any:
         if not isinstance(value, (list, tuple)):
             raise PermnetError(f"{where}: expected a list, found {value!r}")
         return tuple(_value(inner[0], v, where) for v in value)
-    if origin is types.UnionType:
+    if origin in (types.UnionType, typing.Union):
         return None if value is None else _value(inner[0], value, where)
     if kind is float and type(value) is int:
         return float(value)

@@ -5,6 +5,7 @@ exactly as an uninterrupted one would.
 """
 
 import hashlib
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,18 +16,20 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from permnet.batch import Batch, epoch, resident
+from permnet.batch import Batch, epoch, repeats, resident
 from permnet.build import FIXED_LENGTH, build
 from permnet.config import Run
+from permnet.decode import Decoder
 from permnet.display import Display
 from permnet.errors import PermnetError
 from permnet.evaluate import predict
 from permnet.metrics import compare
-from permnet.runfolder import Position, RunFolder, Saved
+from permnet.ops import cross_entropy
+from permnet.runfolder import Position, RunFolder, Saved, Stopped
 from permnet.step import Optimiser, TrainStep, rate_at
 from permnet.tasks.benchmarks import Benchmark
 from permnet.tasks.permutation import Examples, Task
-from permnet.vocab import SPECIALS
+from permnet.vocab import PAD
 
 CHECK_STEPS = 50
 """Steps between looks at the device, to see whether all is finite: a look waits for the device."""
@@ -46,9 +49,13 @@ class Stage:
     task: Task
     training: Batch
     validation: Batch
+    repeats: bool
+    """Whether a token that is asked for may stand more than once in its input."""
     epochs: int
     solved: float
     """Share of whole validation examples that ends the stage; above 1 for never."""
+    patience: float
+    """Epochs without a lower validation loss that end the stage."""
 
 
 class Clock:
@@ -91,6 +98,7 @@ class Trainer:
             torch.manual_seed(run.train.seed)
             self.model = build(run.model, self.vocab, bench.task)
         self.module = fabric.setup_module(self.model)
+        self.decoder = Decoder(self.model)
         self.optimiser = Optimiser(self.model, run.train, fabric.device)
         self.position = Position()
         self.seconds_before = 0.0
@@ -111,8 +119,10 @@ class Trainer:
         lengths = (*self.config.grow, self.bench.task.longest)
         for number in range(self.position.stage, len(lengths)):
             if number > self.position.stage:
-                self.position.stage, self.position.epoch = number, 0
-            if not self._fit_stage(self._stage(lengths[number])):
+                self.position.stage, self.position.epoch, self.position.stopped = number, 0, None
+            ended = self._fit_stage(self._stage(lengths[number]))
+            self._release()
+            if not ended:
                 return False
         return True
 
@@ -124,24 +134,47 @@ class Trainer:
             stage.training,
             self.vocab,
             self.config,
-            repeats(stage.training),
+            stage.repeats,
         )
         at = self.position
-        while not self._over(stage):
+        while at.epoch < stage.epochs and at.stopped is None:
             if not self._epoch(stage, step):
                 return False
             loss = self._mean(step.loss) / at.batch
             at.batch, at.loss, at.epoch, at.epochs = 0, 0.0, at.epoch + 1, at.epochs + 1
             self._show(stage, loss)
-            if at.epoch % self.config.evaluate_every == 0 or at.epoch == stage.epochs:
+            out_of_time = self._out_of_time()
+            last = at.epoch == stage.epochs or out_of_time
+            if last or at.epoch % self.config.evaluate_every == 0:
                 self._evaluate(stage, loss)
+                at.stopped = self._reason_to_stop(stage, out_of_time)
                 self._save()
         return True
 
-    def _over(self, stage: Stage) -> bool:
+    def _release(self) -> None:
+        """Gives back the memory of the length's graphs, before those of the next are captured."""
+        self.decoder = Decoder(self.model)
+        # The gradients lie in the memory of the step's graph and would keep it.
+        self.optimiser.adamw.zero_grad(set_to_none=True)
+        if self.fabric.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _out_of_time(self) -> bool:
+        limit = self.config.time_limit
+        spent = self.seconds_before + self.clock.elapsed()
+        return bool(self.fabric.broadcast(spent >= limit)) if limit else False
+
+    def _reason_to_stop(self, stage: Stage, out_of_time: bool) -> Stopped | None:
+        """Why the stage ends here, before its epochs are over."""
         at = self.position
-        latest = at.last if at.last and at.last["stage"] == stage.task.longest else None
-        return at.epoch >= stage.epochs or (latest is not None and latest["wea"] >= stage.solved)
+        assert at.last is not None
+        if at.epoch == stage.epochs:
+            return None
+        if at.last["wea"] >= stage.solved:
+            return "solved"
+        if at.epoch - at.lowest_epoch >= stage.patience:
+            return "patience"
+        return "time" if out_of_time else None
 
     def _epoch(self, stage: Stage, step: TrainStep) -> bool:
         """What is left of the epoch under way; False if time ran out and it was saved for later."""
@@ -210,13 +243,14 @@ class Trainer:
 
     def _evaluate(self, stage: Stage, loss: float) -> None:
         at = self.position
-        ta, wea = self.clock.timed("evaluate", lambda: self._validate(stage.validation))
+        ta, wea, validation_loss = self.clock.timed("evaluate", lambda: self._validate(stage))
         at.seconds = self.seconds_before + self.clock.elapsed()
         at.last = {
             "step": at.step,
             "epoch": at.epochs,
             "seconds": round(at.seconds, 3),
             "loss": loss,
+            "validation_loss": validation_loss,
             "ta": ta,
             "wea": wea,
             "rate": self.rate,
@@ -227,21 +261,43 @@ class Trainer:
         if stage.task.longest == self.bench.task.longest:
             if at.epochs_to_99 is None and wea >= 0.99:
                 at.epochs_to_99 = at.epochs
+            if validation_loss is not None and (at.lowest is None or validation_loss < at.lowest):
+                at.lowest, at.lowest_epoch = validation_loss, at.epoch
             if at.best is None or (wea, ta) > (at.best["wea"], at.best["ta"]):
                 at.best = at.last
                 self._on_first(lambda files: files.save("best", self.model, self.vocab, at))
         self._show(stage, loss)
 
-    def _validate(self, data: Batch) -> tuple[float, float]:
-        """TA and WEA, running freely; every process answers its share of the examples."""
+    def _validate(self, stage: Stage) -> tuple[float, float, float | None]:
+        """TA and WEA, running freely, and the loss, teacher-forced, or None if it is not finite.
+
+        Every process answers its share of the examples.
+        """
+        data, device = stage.validation, self.fabric.device
         share = slice(self.fabric.global_rank, None, self.fabric.world_size)
-        inputs, targets = data.inputs[share], data.targets[share]
-        answers = predict(self.model, inputs, targets.shape[1], self.config.batch)
-        ta, whole = compare(answers.numpy(), targets.cpu().numpy())
-        sums = torch.tensor([ta.sum(), whole.sum()], device=self.fabric.device)
+        own = Batch(data.inputs[share], data.targets[share])
+        answers = predict(
+            self.model, own.inputs, own.targets.shape[1], self.config.batch, decoder=self.decoder
+        )
+        ta, whole = compare(answers.numpy(), own.targets.cpu().numpy())
+        sums = torch.tensor([ta.sum(), whole.sum(), *self._loss(own, stage.repeats)], device=device)
         sums = cast(Tensor, self.fabric.all_reduce(sums, reduce_op="sum"))
-        ta_sum, whole_sum = sums.tolist()
-        return ta_sum / len(data), whole_sum / len(data)
+        ta_sum, whole_sum, loss_sum, tokens = sums.tolist()
+        loss = loss_sum / tokens if math.isfinite(loss_sum) else None
+        return ta_sum / len(data), whole_sum / len(data), loss
+
+    @torch.no_grad()
+    def _loss(self, data: Batch, repeats: bool) -> tuple[float, int]:
+        """The sum over the targets of their cross-entropy, teacher-forced, and their number."""
+        device = self.fabric.device
+        total = torch.zeros((), dtype=torch.double, device=device)
+        self.model.eval()
+        for index in torch.arange(len(data), device=device).split(self.config.batch):
+            part = data.rows(index)
+            logits = self.model(part.inputs, part.previous, repeats=repeats)
+            total += cross_entropy(logits, part.targets)
+        self.model.train()
+        return float(total), int((data.targets != PAD).sum())
 
     def _save(self) -> None:
         self.position.seconds = self.seconds_before + self.clock.elapsed()
@@ -274,16 +330,19 @@ class Trainer:
         if length == task.longest:
             valid = self.bench.split("validation", config.evaluate_limit).examples
             epochs, solved = config.epochs, config.stop_when_solved or 2.0
+            patience = config.patience * epochs or math.inf
         else:
             shortest = length if task.shortest == task.longest else min(task.shortest, length)
             task = replace(task, shortest=shortest, longest=length, tokens=task.size)
             valid = self._sample(task, config.evaluate_limit, "check", config.seed, length)
             epochs, solved = config.grow_epochs, config.stop_when_solved or SOLVED
+            patience = math.inf
         if config.fresh or length < self.bench.task.longest:
             train = self._sample(task, config.examples, "grow", config.seed, length)
         else:
             train = self.bench.split("train", config.examples).examples
-        return Stage(task, self._resident(train), self._resident(valid), epochs, solved)
+        data = self._resident(train), self._resident(valid)
+        return Stage(task, *data, any(map(repeats, data)), epochs, solved, patience)
 
     def _refresh(self, stage: Stage, place: tuple[int, ...]) -> None:
         """New training examples in the place of the old: a captured step reads them there."""
@@ -307,18 +366,6 @@ def derived(*parts: object) -> int:
     """A seed of 32 bits for one use: what it is for, the run's seed, and the place in the run."""
     text = "/".join(map(str, parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
-
-
-def repeats(data: Batch) -> bool:
-    """Whether some token of a target, special ones apart, stands more than once in its input."""
-    for inputs, targets in zip(data.inputs.split(8192), data.targets.split(8192), strict=True):
-        size = 1 + int(torch.maximum(inputs.max(), targets.max()))
-        counts = torch.zeros(len(inputs), size, dtype=torch.int16, device=inputs.device)
-        counts.scatter_add_(1, inputs.long(), torch.ones_like(inputs, dtype=torch.int16))
-        asked = targets.long()
-        if bool(((counts.gather(1, asked) > 1) & (asked >= len(SPECIALS))).any()):
-            return True
-    return False
 
 
 def on_first(fabric: Fabric, action: Callable[[], T]) -> T:

@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
@@ -32,6 +32,7 @@ from permnet.vocab import Vocab
 
 RUN, METRICS, RESULT = "run.json", "metrics.jsonl", "result.json"
 OPTIMISER, POSITION = "optimiser.safetensors", "position.json"
+Stopped = Literal["solved", "patience", "time"]
 
 
 @dataclass
@@ -55,6 +56,12 @@ class Position:
     """Lines of metrics.jsonl."""
     epochs_to_99: int | None = None
     """Epochs until 99 % of the validation split were whole, at full length."""
+    lowest: float | None = None
+    """The lowest validation loss at full length."""
+    lowest_epoch: int = 0
+    """Epochs finished in this stage when it was met."""
+    stopped: Stopped | None = None
+    """Why this stage ended before its epochs were over."""
     last: dict[str, Any] | None = None
     best: dict[str, Any] | None = None
     """The last evaluation, and the best one at full length, as in metrics.jsonl."""

@@ -6,6 +6,7 @@
 """
 
 import itertools
+import logging
 import math
 import os
 from collections.abc import Iterator
@@ -40,13 +41,15 @@ def train(
     time_budget: float | None = None,
     test_limit: int | None = None,
     progress: bool = True,
+    origin: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """Train a run in a folder and return what `result.json` there then holds.
 
     `devices` and `nodes` are how many processes take part, started by torchrun or by Fabric itself;
     they share the batch. Before `time_budget` seconds are over the run stops with a checkpoint to
     resume from, and the result says `"status": "unfinished"`. A finished run that is resumed
-    returns its result at once. `test_limit` tests on the first so many examples only.
+    returns its result at once. `test_limit` tests on the first so many examples only. `origin` is
+    what the result says of its `command` instead of this process's own.
     """
     clock = Clock(time_budget)
     bench = benchmark(run.benchmark)
@@ -54,6 +57,7 @@ def train(
     fabric = _fabric(run, device, devices, nodes)
     about = {
         **provenance(fabric.device),
+        **(origin or {}),
         "data_sha256": {name: bench.split(name).sha256 for name in SPLITS},
     }
     result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
@@ -105,7 +109,7 @@ def _finish(
     run, at, clock, files = trainer.run, trainer.position, trainer.clock, trainer.files
     assert files is not None
     count = test_limit or SPLIT_SIZE
-    # Twice the work of validation, for each example is also met teacher-forced.
+    # Twice that of validation, whose teacher forcing may take a shorter way.
     testing = 2 * clock.slowest.get("evaluate", 0.0) * count / run.train.evaluate_limit
     result = {
         "status": "unfinished",
@@ -117,6 +121,7 @@ def _finish(
         "steps": at.step,
         "epochs": at.epochs,
         "epochs_to_99": at.epochs_to_99,
+        "stopped": at.stopped,
         "validation": {"last": at.last, "best": at.best},
         **about,
     }
@@ -157,6 +162,8 @@ def check(run: Run, bench: Benchmark, processes: int, test_limit: int | None) ->
         ),
         ("grow_epochs", c.grow_epochs >= 1, "1 or more"),
         ("stop_when_solved", 0 <= c.stop_when_solved <= 1, "0 to 1"),
+        ("patience", 0 <= c.patience <= 1, "0 to 1"),
+        ("time_limit", 0 <= c.time_limit < math.inf, "0 or more"),
         ("evaluate_every", c.evaluate_every >= 1, "1 or more"),
         ("evaluate_limit", 1 <= c.evaluate_limit <= SPLIT_SIZE, f"1 to {SPLIT_SIZE}"),
         ("seed", c.seed >= 0, "0 or more"),
@@ -185,19 +192,38 @@ def _fabric(run: Run, device: DeviceName, devices: int, nodes: int) -> Fabric:
             f"torchrun started {started} processes, but --devices {devices} times --nodes {nodes} "
             f"is {processes}: make them agree"
         )
-    fabric = Fabric(
-        accelerator="cuda" if cuda else "cpu",
-        devices=devices,
-        num_nodes=nodes,
-        # An ablated model has parameters without a gradient.
-        strategy=DDPStrategy(find_unused_parameters=run.model.without is not None)
-        if processes > 1
-        else "auto",
-        precision="bf16-mixed" if run.train.precision == "bf16" else "32-true",
-    )
-    if os.environ.get("LT_CLI_USED") != "1":  # else `fabric run` has launched the processes
-        fabric.launch()
+    with _without_advice():
+        fabric = Fabric(
+            accelerator="cuda" if cuda else "cpu",
+            devices=devices,
+            num_nodes=nodes,
+            # An ablated model has parameters without a gradient.
+            strategy=DDPStrategy(find_unused_parameters=run.model.without is not None)
+            if processes > 1
+            else "auto",
+            precision="bf16-mixed" if run.train.precision == "bf16" else "32-true",
+        )
+        if os.environ.get("LT_CLI_USED") != "1":  # else `fabric run` has launched the processes
+            fabric.launch()
     return fabric
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Keeps Fabric from advising to set the precision of products, which `_matmul_precision` does.
+
+    It looks when it first meets the device, before a run has set anything.
+    """
+    log = logging.getLogger("lightning_fabric.utilities.rank_zero")
+
+    def other(record: logging.LogRecord) -> bool:
+        return "set_float32_matmul_precision" not in record.getMessage()
+
+    log.addFilter(other)
+    try:
+        yield
+    finally:
+        log.removeFilter(other)
 
 
 @contextmanager

@@ -160,6 +160,23 @@ def test_a_baseline_that_fails_is_not_solved(results: Path) -> None:
     assert "not solved" not in table["Table 3", "permneti-PI10"][14]
 
 
+@pytest.mark.parametrize(
+    ("stopped", "reason"),
+    [
+        (None, ""),
+        ("patience", ", 50 % of its epochs without a lower validation loss"),
+        ("time", ", its time limit of 240 s"),
+    ],
+)
+def test_a_baseline_that_was_ended_says_by_what(
+    results: Path, stopped: str | None, reason: str
+) -> None:
+    put(results, "gru-PI1-10-seed0", 0.0, stopped=stopped)
+    assert report(results) == 0
+    remark = lines(results)["Table 3", "gru-PI1-10"][14]
+    assert remark.startswith(f"not solved in 1,200 steps{reason} (best")
+
+
 @given(base=st.integers(0, 1000), ablated=st.integers(0, 1000))
 def test_the_direction_of_an_ablation(
     tmp_path_factory: pytest.TempPathFactory, base: int, ablated: int
@@ -281,6 +298,8 @@ def _broken(change: Callable[[dict[str, Any]], object]) -> str:
         (_broken(lambda r: r["test"].update(count=0)), "fractions of 1 example or more"),
         (_broken(lambda r: r.update(test=[])), "is not a result: TypeError"),
         (_broken(lambda r: r.update(track="mixed")), "result.track"),
+        (_broken(lambda r: r.update(stopped="bored")), "result.stopped"),
+        (_broken(lambda r: r.pop("steps")), "result: the field 'steps' is missing"),
         (_broken(lambda r: r["run"]["model"].update(name="lstm")), "run.model.name"),
         (_broken(lambda r: r["run"]["train"].update(rate=0.1)), "train.rate differs"),
         (_broken(lambda r: r["run"].update(benchmark="PI20")), "benchmark differs"),

@@ -3,10 +3,12 @@
 import copy
 import itertools
 import json
+import logging
 import math
 import os
 import subprocess
 import sys
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from lightning_fabric import Fabric
+from lightning_fabric.utilities.rank_zero import rank_zero_info, rank_zero_only
 from torch.nn import functional as F
 
 import permnet.fit
-from permnet.batch import Batch, resident
+from permnet.batch import Batch, repeats, resident
 from permnet.build import build
 from permnet.cli import main
 from permnet.commands.train import settings
@@ -28,7 +31,7 @@ from permnet.config import ModelConfig, Run, TrainConfig
 from permnet.errors import PermnetError
 from permnet.evaluate import evaluate
 from permnet.experiments.presets import PAPER_COUNTS, PRESETS
-from permnet.fit import derived, repeats
+from permnet.fit import Stage, derived
 from permnet.models import Seq2Seq
 from permnet.step import Optimiser, TrainStep, rate_at
 from permnet.tasks.benchmarks import benchmark
@@ -188,7 +191,8 @@ def test_the_result_tells_everything(tmp_path: Path) -> None:
     assert told[-1] == result["validation"]["last"]
     assert result["validation"]["best"] == max(told, key=lambda line: (line["wea"], line["ta"]))
     assert told[-1]["loss"] < told[0]["loss"]
-    assert set(told[0]) == {"step", "epoch", "seconds", "loss", "ta", "wea", "rate", "stage"}
+    names = ("step", "epoch", "seconds", "loss", "validation_loss", "ta", "wea", "rate", "stage")
+    assert tuple(told[0]) == names
 
 
 def test_validation_is_what_evaluate_says_of_the_checkpoint(tmp_path: Path) -> None:
@@ -202,6 +206,13 @@ def test_validation_is_what_evaluate_says_of_the_checkpoint(tmp_path: Path) -> N
         assert figures["wea"] == pytest.approx(told[name]["wea"])
         assert saved.provenance["seed"] == 0
         assert saved.provenance["figures"]["step"] == told[name]["step"]
+        split = benchmark("PI1-10").split("validation", 100)
+        data = resident(split.examples.inputs, split.examples.targets, saved.vocab)
+        batch = data.rows(torch.arange(100))
+        with torch.no_grad():
+            logits = saved.model(batch.inputs, batch.previous).flatten(0, 1)
+        loss = F.cross_entropy(logits, batch.targets.flatten(), ignore_index=PAD)
+        assert told[name]["validation_loss"] == pytest.approx(loss.item(), rel=1e-5)
 
 
 def test_the_same_seed_gives_the_same_run_and_another_another(tmp_path: Path) -> None:
@@ -218,10 +229,9 @@ def test_it_stops_when_solved_and_grows_when_solved(
     validate = permnet.fit.Trainer._validate
     shapes = []
 
-    def solved_at_once(self: Any, data: Batch) -> tuple[float, float]:
-        validate(self, data)
-        shapes.append(tuple(data.inputs.shape))
-        return 1.0, 1.0
+    def solved_at_once(self: Any, stage: Stage) -> tuple[float, float, float | None]:
+        shapes.append(tuple(stage.validation.inputs.shape))
+        return 1.0, 1.0, validate(self, stage)[2]
 
     monkeypatch.setattr(permnet.fit.Trainer, "_validate", solved_at_once)
     run = small("PI10", grow=(2, 5), stop_when_solved=0.99, evaluate_every=2, epochs=9)
@@ -229,7 +239,107 @@ def test_it_stops_when_solved_and_grows_when_solved(
     assert [(x["stage"], x["epoch"]) for x in lines(tmp_path / "run")] == [(2, 2), (5, 4), (10, 6)]
     assert shapes == [(100, 9), (100, 18), (100, 33)]
     assert result["epochs_to_99"] == 6
+    assert result["stopped"] == "solved"
     assert result["track"] == "fresh"
+
+
+@pytest.mark.parametrize(("wea", "epochs"), [(0.98, [1, 2, 3]), (0.99, [1, 2])])
+def test_a_growing_length_is_solved_at_99_percent_unless_told_otherwise(
+    wea: float, epochs: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: (1.0, wea, 0.5))
+    result = do(small("PD1-10", grow=(3,), grow_epochs=2, epochs=1), tmp_path / "run")
+    assert [line["epoch"] for line in lines(tmp_path / "run")] == epochs
+    assert result["stopped"] is None  # at full length 99 % is no reason
+
+
+def test_a_length_s_step_is_gone_before_the_next_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A captured step holds the memory of its graph, and so do gradients made in it."""
+    made: list[weakref.ref[TrainStep]] = []
+    make = TrainStep.__init__
+
+    def look(self: TrainStep, *args: Any) -> None:
+        make(self, *args)
+        assert all(earlier() is None for earlier in made)
+        assert all(p.grad is None for p in self.module.parameters())
+        made.append(weakref.ref(self))
+
+    monkeypatch.setattr(TrainStep, "__init__", look)
+    do(small("PD1-10", grow=(2, 5), grow_epochs=1, epochs=1), tmp_path / "run")
+    assert len(made) == 3
+
+
+def test_patience_counts_epochs_since_the_lowest_validation_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = iter([0.9, 0.5, 0.6, None, 0.5, 0.4, 0.7, 0.6, 0.5, 0.4, 0.3])
+    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: (0.0, 0.0, next(losses)))
+    run = small("PD1-10", examples=64, epochs=10, patience=0.4)
+    result = do(run, tmp_path / "run")
+    # The lowest at epochs 2, then 6; four epochs later it is met again, not undercut.
+    assert result["epochs"] == 10
+    assert result["stopped"] is None  # it was the last epoch anyway
+    losses = iter([0.9, 0.5, 0.6, 0.7, 0.5, 0.6])
+    run = small("PD1-10", examples=64, epochs=12, patience=0.25)
+    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 1)
+    result = do(run, tmp_path / "short")
+    assert (result["epochs"], result["stopped"], result["status"]) == (5, "patience", "finished")
+    assert lines(tmp_path / "short")[-1]["validation_loss"] == 0.5
+
+
+def test_patience_does_not_end_a_growing_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: (0.0, 0.0, 1.0))
+    run = small("PD1-10", examples=64, grow=(3,), grow_epochs=5, epochs=10, patience=0.1)
+    result = do(run, tmp_path / "run")
+    stages = [line["stage"] for line in lines(tmp_path / "run")]
+    assert stages == [3] * 5 + [10] * 2
+    assert result["stopped"] == "patience"
+
+
+def test_patience_survives_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def validate(self: Any, stage: Stage) -> tuple[float, float, float | None]:
+        return 0.0, 0.0, 0.5 if self.position.epoch == 2 else 0.9
+
+    monkeypatch.setattr(permnet.fit.Trainer, "_validate", validate)
+    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 3)
+    run = small("PD1-10", examples=256, epochs=10, patience=0.3)
+    with monkeypatch.context() as patch:
+        patch.setattr(permnet.fit.Clock, "enough_for", lambda self, _: self.budget is None)
+        for _ in range(3):
+            part = do(run, tmp_path / "run", time_budget=1, resume=(tmp_path / "run").exists())
+            assert part["status"] == "unfinished"
+    result = do(run, tmp_path / "run", resume=True)
+    assert (result["epochs"], result["stopped"]) == (5, "patience")
+
+
+def test_the_time_limit_ends_a_run_as_finished_after_an_epoch_of_each_length(
+    tmp_path: Path,
+) -> None:
+    run = small("PD1-10", grow=(3,), epochs=9, evaluate_every=4, time_limit=1e-6)
+    result = do(run, tmp_path / "run")
+    assert [(x["stage"], x["epoch"]) for x in lines(tmp_path / "run")] == [(3, 1), (10, 2)]
+    assert (result["status"], result["stopped"]) == ("finished", "time")
+    assert result["validation"]["best"]["epoch"] == 2
+    assert do(run, tmp_path / "run", resume=True) == result
+
+
+def test_the_time_limit_counts_all_seconds_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permnet.fit.Clock, "elapsed", lambda self: 40.0)
+    run = small("PD1-10", epochs=4, time_limit=100.0)
+    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 10)  # of 8 in an epoch
+    monkeypatch.setattr(permnet.fit, "CHECK_SECONDS", math.inf)
+    with monkeypatch.context() as patch:
+        patch.setattr(permnet.fit.Clock, "enough_for", lambda self, _: self.budget is None)
+        for _ in range(2):
+            do(run, tmp_path / "run", time_budget=1, resume=(tmp_path / "run").exists())
+    result = do(run, tmp_path / "run", resume=True)  # 40 and 40 and 40 are over 100
+    assert (result["stopped"], result["epochs"]) == ("time", 3)
 
 
 def test_a_length_that_stays_unsolved_ends_at_its_cap(tmp_path: Path) -> None:
@@ -282,6 +392,8 @@ def test_time_budget_stops_with_a_checkpoint_and_resuming_ends_the_same(
         ({"unseen": 0.5}, "unless train.reserved"),
         ({"grow": (5, 3)}, "lengths that grow"),
         ({"grow": (10,)}, "below the full length 10"),
+        ({"patience": 1.5}, "train.patience is 0 to 1, not 1.5"),
+        ({"time_limit": -1.0}, "train.time_limit is 0 or more, not -1.0"),
         ({"evaluate_limit": 0}, "train.evaluate_limit is 1 to"),
         ({"seed": -1}, "train.seed is 0 or more"),
     ],
@@ -302,7 +414,14 @@ def test_gpus_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not (tmp_path / "run").exists()
 
 
-def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_command_trains_and_the_first_process_tells(
+    rank: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(rank_zero_only, "rank", rank)
     options = [
         "--train.epochs",
         "1",
@@ -315,7 +434,7 @@ def test_the_command_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     ]
     options += ["--test-limit", "20", "--train.evaluate-limit", "20", "--device", "cpu"]
     assert main(["train", "pd1-10", "--out", str(tmp_path / "run"), *options]) == 0
-    assert "PD1-10@1 test: TA" in capsys.readouterr().out
+    assert ("PD1-10@1 test: TA" in capsys.readouterr().out) == (rank == 0)
     told = json.loads((tmp_path / "run" / "result.json").read_text())["run"]
     assert told["model"]["name"] == "permnetd"
     assert told["model"]["embedding"] == 64  # the preset's
@@ -351,6 +470,24 @@ def test_presets_are_the_paper_s() -> None:
     assert PAPER_COUNTS["gru-attention/PI1-10"] == (39_329, 4_370)
 
 
+def test_fabric_s_advice_on_precision_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    launch = Fabric.launch
+
+    def advise(self: Fabric) -> Any:
+        rank_zero_info("You should set `torch.set_float32_matmul_precision('medium' | 'high')`")
+        rank_zero_info("Something else")
+        return launch(self)
+
+    monkeypatch.setattr(Fabric, "launch", advise)
+    monkeypatch.setattr(logging.getLogger("lightning_fabric"), "propagate", True)
+    with caplog.at_level("INFO"):
+        do(small(epochs=1, examples=64), tmp_path / "run")
+    assert "Something else" in caplog.text
+    assert "matmul" not in caplog.text
+
+
 TWO = """
 import sys
 from pathlib import Path
@@ -376,6 +513,7 @@ def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
     one = do(small(reserved=3, unseen=0.4), tmp_path / "one")
     for a, b in zip(lines(tmp_path / "one"), lines(tmp_path / "two"), strict=True):
         assert a["loss"] == pytest.approx(b["loss"], abs=1e-6)
+        assert a["validation_loss"] == pytest.approx(b["validation_loss"], abs=1e-5)
         assert a["step"] == b["step"]
     two = json.loads((tmp_path / "two" / "result.json").read_text())
     assert two["test"]["ta"] == pytest.approx(one["test"]["ta"], abs=0.02)

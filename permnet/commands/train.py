@@ -25,6 +25,14 @@ def _changes(config: type) -> type:
     return dataclasses.make_dataclass(config.__name__, fields, bases=(config,), frozen=True)
 
 
+ENDED = {
+    None: "",
+    "solved": ", ended when solved",
+    "patience": ", ended since the validation loss fell no more",
+    "time": ", ended by the time limit",
+}
+
+
 if TYPE_CHECKING:
     ModelChanges: TypeAlias = ModelConfig
     TrainChanges: TypeAlias = TrainConfig
@@ -76,6 +84,8 @@ def train(
     """
     run = settings(benchmark, _given(model), _given(train), preset)
     try:
+        from lightning_fabric.utilities.rank_zero import rank_zero_only
+
         from permnet.train import train as train_run
     except ModuleNotFoundError as error:
         if error.name != "lightning_fabric":
@@ -91,13 +101,16 @@ def train(
         time_budget=time_budget,
         test_limit=test_limit,
     )
+    if getattr(rank_zero_only, "rank", 0) != 0:
+        return 0  # the first process speaks for all
     if result["status"] == "unfinished":
         print(f"stopped after {result['steps']} steps: --resume goes on", file=sys.stderr)
         return 0
     test = result["test"]
     print(
         f"{test['benchmark']} test: TA {100 * test['ta']:.2f} %, WEA {100 * test['wea']:.2f} % of "
-        f"{test['count']} examples; {result['steps']} steps in {result['seconds']:.0f} s; {out}"
+        f"{test['count']} examples; {result['steps']} steps in {result['seconds']:.0f} s"
+        f"{ENDED[result.get('stopped')]}; {out}"
     )
     return 0
 

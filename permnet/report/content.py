@@ -114,7 +114,7 @@ def _remarks(row: Row, worst: Result) -> list[str]:
     remarks = [row.cell.note] if row.cell.note else []
     if row.is_baseline and not row.solved:
         remarks.append(
-            f"not solved in {worst.steps:,} steps (best validation WEA "
+            f"not solved in {worst.steps:,} steps{_ended(worst)} (best validation WEA "
             f"{percent(worst.best.wea)}, epoch {worst.best.epoch})"
         )
     if worst.unseen:
@@ -124,6 +124,14 @@ def _remarks(row: Row, worst: Result) -> list[str]:
     if worst.test.count != SPLIT_SIZE:
         remarks.append(f"tested on {worst.test.count:,} examples only")
     return remarks
+
+
+def _ended(result: Result) -> str:
+    """Why a run did not use all of its epochs."""
+    train = result.run.train
+    if result.stopped == "patience":
+        return f", {100 * train.patience:g} % of its epochs without a lower validation loss"
+    return f", its time limit of {train.time_limit:g} s" if result.stopped == "time" else ""
 
 
 def _directions(rows: list[Row]) -> list[str]:

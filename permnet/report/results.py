@@ -50,18 +50,19 @@ class Evaluation:
     length: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Course:
-    """How long a run took."""
+    """How long a run took, and why it ended before its epochs were over, if it did."""
 
     track: Literal["fixed", "fresh"]
     steps: int
     epochs: int
     epochs_to_99: int | None
     seconds: float
+    stopped: Literal["solved", "patience", "time"] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Result(Course):
     """What a finished run left: the last epoch on the test split, and how it got there."""
 
@@ -141,4 +142,5 @@ _POINT = [field.name for field in fields(Evaluation)]
 
 def _part(cls: type[Any], raw: dict[str, Any], where: str) -> Any:
     """The fields of this class, of an object that holds more."""
-    return from_json(cls, {field.name: raw[field.name] for field in fields(cls)}, where)
+    known = [field.name for field in fields(cls)]
+    return from_json(cls, {name: raw[name] for name in known if name in raw}, where)
