@@ -22,6 +22,7 @@ from permnet.config import Run, to_json
 from permnet.display import Display, progress_bar
 from permnet.errors import PermnetError
 from permnet.experiments import runs_of
+from permnet.provenance import invocation
 
 Status = Literal["new", "started", "finished"]
 Carry = Literal["results", "weights", "everything"]
@@ -92,7 +93,8 @@ def sweep(
     # A little is kept for the archive.
     deadline = None if time_budget is None else time.time() + 0.95 * time_budget
     with progress_bar(progress) as display:
-        sweeping = _Sweeping(planned, folder, deadline, device, test_limit, display)
+        listed = isinstance(runs, str)
+        sweeping = _Sweeping(planned, folder, deadline, device, test_limit, listed, display)
         with ThreadPoolExecutor(parallel) as pool:
             try:
                 for done in [pool.submit(sweeping.work) for _ in range(parallel)]:
@@ -117,9 +119,11 @@ class _Sweeping:
         deadline: float | None,
         device: str,
         test_limit: int | None,
+        listed: bool,
         display: Display,
     ) -> None:
         self.folder, self.deadline, self.display = folder, deadline, display
+        self.listed = listed  # so that each run has a command of its own
         self.common = {"deadline": deadline, "device": device, "test_limit": test_limit}
         self.total, self.running = len(planned), set[str]()
         self.outcome, self.lock = Outcome(), threading.Lock()
@@ -155,7 +159,16 @@ class _Sweeping:
     def _ask(self, worker: "subprocess.Popen[str]", job: Planned) -> dict[str, Any]:
         assert worker.stdin is not None
         assert worker.stdout is not None
-        request = {"run": to_json(job.run), "folder": str(self.folder / job.name), **self.common}
+        typed = invocation()
+        request = {
+            "run": to_json(job.run),
+            "folder": str(self.folder / job.name),
+            "origin": {
+                "command": f"permnet sweep {job.name}" if self.listed else typed,
+                "invoked_as": typed,
+            },
+            **self.common,
+        }
         try:
             worker.stdin.write(json.dumps(request) + "\n")
             worker.stdin.flush()
@@ -229,13 +242,15 @@ def _seconds(run: Run, recorded: list[dict[str, Any]]) -> float | None:
     wanted = sort(to_json(run))
     for result in recorded:
         if sort(result["run"]) == wanted and result["steps"]:
-            return _steps(run) * float(result["seconds"]) / result["steps"]
+            seconds = _steps(run) * float(result["seconds"]) / result["steps"]
+            return min(seconds, run.train.time_limit or seconds)
     return None
 
 
 def _with_curve(folder: Path) -> str:
-    """The result of a run and its learning curve, an evaluation a line."""
-    metrics = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    """The result of a run and its learning curve, an evaluation a line; without one, no points."""
+    file = folder / "metrics.jsonl"
+    metrics = map(json.loads, file.read_text().splitlines() if file.exists() else ())
     rows = ",".join(f"\n  {[round(line[name], 6) for name in CURVE]}" for line in metrics)
     result = (folder / "result.json").read_text().rstrip().removesuffix("}").rstrip()
     return f'{result},\n "curve": [{rows}]\n}}\n'

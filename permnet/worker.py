@@ -44,6 +44,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
             time_budget=None if deadline is None else deadline - time.time(),
             test_limit=job["test_limit"],
             progress=False,
+            origin=job["origin"],
         )
     except (PermnetError, torch.OutOfMemoryError) as error:
         return {"status": "failed", "error": str(error)}

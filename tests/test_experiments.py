@@ -9,7 +9,7 @@ import torch
 
 from permnet.build import build
 from permnet.config import Run, from_json, to_json
-from permnet.experiments import SWEEPS, TABLES
+from permnet.experiments import SWEEPS, TABLES, runs_of
 from permnet.experiments.presets import PRESETS
 from permnet.experiments.tables import PERMNETS
 from permnet.tasks.benchmarks import benchmark
@@ -56,7 +56,22 @@ def test_a_cell_trains_what_it_says(table: str, cell) -> None:
         assert (run.benchmark, run.model.without) == (cell.benchmark, cell.variant)
     if cell.recipe == "paper" and "noise" not in cell.benchmark and "DICT" not in cell.benchmark:
         expected = PRESETS[f"{cell.model}/{cell.benchmark}"]
-        assert replace(first, model=replace(first.model, without=None)) == expected
+        train = replace(first.train, patience=0.0, time_limit=0.0)
+        assert replace(first, model=replace(first.model, without=None), train=train) == expected
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_only_baselines_may_end_early_and_on_pd10_and_pi10_they_may_not(name: str) -> None:
+    run = RUNS[name]
+    may = run.model.name not in PERMNETS and run.benchmark not in ("PD10", "PI10")
+    assert (run.train.patience, run.train.time_limit) == ((0.5, 240.0) if may else (0.0, 0.0))
+
+
+def test_a_sweep_a_row_and_a_run_have_names() -> None:
+    assert runs_of("table3") == SWEEPS["table3"]
+    assert list(runs_of("permneti-PI10")) == [f"permneti-PI10-seed{i}" for i in range(3)]
+    for name, run in RUNS.items():
+        assert runs_of(name) == {name: run}
 
 
 def test_three_seeds_up_to_length_20_and_on_dict() -> None:

@@ -60,6 +60,37 @@ def test_runs_are_done_a_few_at_a_time_and_carried_home(
     assert plan(RUNS, tmp_path)[0].seconds == pytest.approx(seconds)
 
 
+def test_a_result_says_which_command_makes_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = ["/somewhere/permnet/__main__.py", "sweep", "mine", "--out", "a b"]
+    monkeypatch.setattr(sys, "argv", typed)
+    monkeypatch.setattr(permnet.sweep, "runs_of", lambda name: {"run0": RUNS["run0"]})
+    sweep("mine", tmp_path, device="cpu", test_limit=20, progress=False)
+    told = json.loads((tmp_path / "results" / "run0.json").read_text())
+    assert told["command"] == "permnet sweep run0"
+    assert told["invoked_as"] == "permnet sweep mine --out 'a b'"
+    run({"run1": RUNS["run1"]}, tmp_path)  # a list of one's own has no name
+    told = json.loads((tmp_path / "results" / "run1.json").read_text())
+    assert told["command"] == told["invoked_as"] == "permnet sweep mine --out 'a b'"
+
+
+def test_a_finished_run_without_metrics_has_an_empty_curve(tmp_path: Path) -> None:
+    do(RUNS["run0"], tmp_path / "run0")
+    (tmp_path / "run0" / "metrics.jsonl").unlink()
+    assert set(run({"run0": RUNS["run0"]}, tmp_path).finished) == {"run0"}
+    assert json.loads((tmp_path / "results" / "run0.json").read_text())["curve"] == []
+
+
+def test_an_estimate_is_no_longer_than_the_time_limit(tmp_path: Path) -> None:
+    short = replace(RUNS["run0"], train=replace(RUNS["run0"].train, time_limit=5.0))
+    (tmp_path / "known").mkdir()
+    known = {"run": to_json(RUNS["run0"]), "seconds": 50.0, "steps": 8}
+    (tmp_path / "known" / "result.json").write_text(json.dumps(known))
+    runs = {"run0": RUNS["run0"], "short": short}
+    assert [p.seconds for p in plan(runs, tmp_path)] == [50.0, 5.0]
+
+
 def test_a_crash_of_one_run_leaves_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,15 +127,15 @@ def test_shards_are_a_partition(tmp_path: Path) -> None:
 
 
 def test_the_dry_run_prints_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = {"run": to_json(SWEEPS["smoke"]["permnetd-PD1-10"])}
+    result = {"run": to_json(SWEEPS["smoke"]["smoke-PD1-10"])}
     (tmp_path / "known").mkdir()
     (tmp_path / "known" / "result.json").write_text(
         json.dumps({**result, "seconds": 50.0, "steps": 8})
     )
     assert main(["sweep", "smoke", "--dry-run", "--out", str(tmp_path)]) == 0
     first, second, total = capsys.readouterr().out.splitlines()
-    assert first.split() == ["permnetd-PD1-10", "new", "at", "most", "16", "steps", "100", "s"]
-    assert second.split() == ["permneti-PI1-10", "new", "at", "most", "16", "steps", "unknown"]
+    assert first.split() == ["smoke-PD1-10", "new", "at", "most", "16", "steps", "100", "s"]
+    assert second.split() == ["smoke-PI1-10", "new", "at", "most", "16", "steps", "unknown"]
     assert total == "2 of 2 runs left, 100 s for the 1 known"
 
 

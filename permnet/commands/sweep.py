@@ -38,7 +38,7 @@ def sweep(
 
     Args:
         name: The list: smoke, table1 to table7, noise, paper-permnets, baselines, ours, rates; or
-            a row of a table, such as permneti-PI10.
+            a row of a table, such as permneti-PI10, or one of its runs, permneti-PI10-seed0.
         out: Its folder; runs/NAME if not given.
         shard: Do part i of n only, as i/n with i from 1 to n.
         parallel: Runs at a time, sharing one GPU.

@@ -36,8 +36,8 @@ _ours = [cell for table in TABLES for cell in table.ours]
 
 SWEEPS: dict[str, dict[str, Run]] = {
     "smoke": {
-        "permnetd-PD1-10": Run("PD1-10", ModelConfig("permnetd", embedding=16, hidden=8), _TINY),
-        "permneti-PI1-10": Run("PI1-10", ModelConfig("permneti", embedding=16, hidden=8), _TINY),
+        "smoke-PD1-10": Run("PD1-10", ModelConfig("permnetd", embedding=16, hidden=8), _TINY),
+        "smoke-PI1-10": Run("PI1-10", ModelConfig("permneti", embedding=16, hidden=8), _TINY),
     },
     "paper-permnets": _runs(
         sorted(
@@ -54,10 +54,10 @@ SWEEPS: dict[str, dict[str, Run]] = {
 
 
 def runs_of(name: str) -> dict[str, Run]:
-    """The runs of a sweep, or of one row of a table, `permneti-PI10` with all its seeds."""
-    if name in SWEEPS:
-        return SWEEPS[name]
+    """The runs of a sweep; of a row of a table, `permneti-PI10`; or one run with its seed."""
     rows = {cell.name: cell.runs for cell in (*_given, *_ours)}
-    if name not in rows:
+    single = {run: {run: runs[run]} for runs in SWEEPS.values() for run in runs}
+    known = single | rows | SWEEPS
+    if name not in known:
         raise unknown("sweep", name, SWEEPS)
-    return rows[name]
+    return known[name]
