@@ -111,6 +111,7 @@ class InPlace:
     state must keep its shape.
     """
 
+    @torch.no_grad()
     def __init__(self, model: Seq2Seq, like: Tensor, max_length: int) -> None:
         self.model, self.max_length = model, max_length
         self.inputs = like.clone()
