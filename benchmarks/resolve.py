@@ -17,9 +17,9 @@ from typing import Any
 import torch
 
 from benchmarks.record import keep
+from permnet.answers import Resolver
 from permnet.checkpoint import shipped
 from permnet.provenance import provenance
-from permnet.resolve import Resolver
 from permnet.tasks.benchmarks import benchmark
 from permnet.tasks.permutation import to_tokens
 

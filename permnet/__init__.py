@@ -9,15 +9,13 @@ Names are imported when they are first used, so that `import permnet` alone does
 """
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from permnet.answers import resolve
     from permnet.checkpoint import load
     from permnet.models import DirectResolver, IndirectResolver, PermNetD, PermNetI
-    from permnet.resolve import resolve
-    from permnet.score import score
+    from permnet.scoring import score
     from permnet.tasks.benchmarks import benchmark
 
 __version__ = "0.1.0"
@@ -40,8 +38,8 @@ _HOMES = {
     "PermNetI": "permnet.models",
     "benchmark": "permnet.tasks.benchmarks",
     "load": "permnet.checkpoint",
-    "resolve": "permnet.resolve",
-    "score": "permnet.score",
+    "resolve": "permnet.answers",
+    "score": "permnet.scoring",
 }
 
 
@@ -53,14 +51,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *_HOMES]
-
-
-class _Package(ModuleType):
-    """Keeps `permnet.score` the function once the module of that name is imported, too."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from permnet.errors import PermnetError
-from permnet.score import score
+from permnet.scoring import score
 from permnet.tasks.benchmarks import (
     BENCHMARKS,
     SPLIT_SIZE,

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from permnet import __version__, checkpoint, cli
+from permnet.answers import Resolver
 from permnet.build import build
 from permnet.checkpoint import save
 from permnet.cli import COMMANDS, main
 from permnet.config import ModelConfig, Run
-from permnet.resolve import Resolver
 from permnet.tasks.benchmarks import benchmark
 
 ROOT = Path(__file__).parent.parent

@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 # What makes a README's training a test's: the same command, on little data.
-SMALL = (
+SMALL = shlex.split(
     "--train.epochs 1 --train.examples 512 --train.batch 256 --train.evaluate-limit 50 "
     "--test-limit 50 --device cpu"
-).split()
+)
 
 
 def console() -> list[tuple[list[str], str]]:

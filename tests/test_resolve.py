@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from permnet import checkpoint
+from permnet.answers import Answer, Resolver, Shipped, resolve
 from permnet.build import build
 from permnet.checkpoint import Checkpoint, save
 from permnet.config import ModelConfig, Run
@@ -19,7 +20,6 @@ from permnet.evaluate import evaluate, predict
 from permnet.metrics import compare
 from permnet.models import MODELS
 from permnet.models.base import Seq2Seq, Step
-from permnet.resolve import Answer, Resolver, Shipped, resolve
 from permnet.tasks.benchmarks import benchmark
 from permnet.vocab import EOS, SEP
 
@@ -234,7 +234,7 @@ def test_nothing_shipped_is_said(tmp_path: Path, monkeypatch) -> None:
 
 SOLVERS = """
 import sys
-import permnet.resolve, permnet.models, permnet.decode, permnet.evaluate, permnet.checkpoint
+import permnet.answers, permnet.models, permnet.decode, permnet.evaluate, permnet.checkpoint
 import permnet.cli
 assert "permnet.tasks.solve" not in sys.modules
 """

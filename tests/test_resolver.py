@@ -100,9 +100,7 @@ def test_example_runs_in_bf16(example):
 
 
 # The default back end wants a C++ compiler, which `make test` may not count on: see the slow one.
-@pytest.mark.parametrize(
-    "backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore")
 def test_example_compiles_as_one_graph(example, backend):
     inputs, previous = example_batch()
@@ -126,7 +124,7 @@ def test_ablations_that_need_a_length_say_so():
         DirectResolver(D, S, V, P, without="m_e")
     with pytest.raises(PermnetError, match="unknown ablation"):
         IndirectResolver(D, S, V, without="m_x")
-    resolver, states, ids, mask, hidden = parts("indirect")
+    _, states, ids, mask, hidden = parts("indirect")
     fixed = IndirectResolver(D, S, V, without="m_pl", input_length=L + 1)
     with pytest.raises(PermnetError, match="exactly 10 tokens, not 9"):
         fixed.point(fixed.read(states, ids, mask), hidden)

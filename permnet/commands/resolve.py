@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 from permnet.errors import PermnetError
 
 if TYPE_CHECKING:
-    from permnet.resolve import Answer
+    from permnet.answers import Answer
 
 BLOCK = 1024  # lines answered at once
 LONGEST_LINE = 1_000_000  # bytes
@@ -44,7 +44,7 @@ def resolve(
     """
     if not texts and sys.stdin.isatty():
         raise PermnetError("nothing to resolve: give a text, or lines on standard input")
-    from permnet.resolve import Resolver, Shipped
+    from permnet.answers import Resolver, Shipped
 
     source = Shipped() if model is None else Resolver.load(model)
     if len(texts) == 1:

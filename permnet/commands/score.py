@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
-from permnet.score import score as score_predictions
+from permnet.scoring import score as score_predictions
 from permnet.tasks.benchmarks import SplitName
 
 
