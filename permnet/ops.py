@@ -52,7 +52,7 @@ def antidiagonal_sum(v_arr: Tensor, v_ind: Tensor) -> Tensor:
     """
     last = v_ind.shape[-1] - 1
     moved = F.pad(v_arr, (last, 0)).unfold(-1, v_arr.shape[-1], 1).flip(1)  # (B, P, L)
-    return v_ind @ moved  # Eqs 9 and 10, Σ antidiagonal-wise
+    return v_ind @ moved  # Eq. 9, Eq. 10: Σ antidiagonal-wise
 
 
 def sum_by_token(

@@ -21,6 +21,6 @@ def solve(kind: Kind, tokens: Sequence[str], noise_tokens: Collection[str] = ())
     """
     question = parse(kind, tokens, noise_tokens)
     if kind == "direct":
-        return [question.data[int(index)] for index in question.queries]
+        return [question.data[int(index)] for index in question.queries]  # Eq. 1
     datum_of = dict(zip(question.keys, question.data, strict=True))
-    return [datum_of[query] for query in question.queries]
+    return [datum_of[query] for query in question.queries]  # Eq. 2
