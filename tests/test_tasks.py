@@ -308,7 +308,7 @@ def test_any_tokens_are_parsed_or_refused(kind: str, tokens: list[str]) -> None:
 
 
 def test_tasks_import_neither_torch_nor_the_solver() -> None:
-    modules = "tasks.benchmarks", "score", "metrics", "commands.data", "commands.score"
+    modules = "tasks.benchmarks", "scoring", "metrics", "commands.data", "commands.score"
     code = "".join(f"import permnet.{module}\n" for module in modules)
     code += "import sys; print({'torch', 'permnet.tasks.solve'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
