@@ -134,6 +134,8 @@ class Shipped:
                 return name
             except PermnetError as error:
                 reasons[str(error)].append(name)
+        if len(reasons) == 1:  # wrong for every model: it is the question
+            raise PermnetError(next(iter(reasons)))
         raise PermnetError(
             "no shipped model covers the question: "
             + "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())

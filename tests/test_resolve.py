@@ -303,3 +303,8 @@ def test_a_larger_vocabulary_covers_a_smaller_benchmark_but_not_the_other_way() 
     assert evaluate(model, "PI10", limit=20, vocab=vocab)["count"] == 20
     with pytest.raises(PermnetError, match="does not cover PI40@1: 40 tokens are missing"):
         evaluate(model, "PI40", limit=20, vocab=vocab)
+
+
+def test_what_is_wrong_for_every_model_is_said_plainly() -> None:
+    with pytest.raises(PermnetError, match=r"^a question has one <sep>, this one has 0$"):
+        resolve("a b c")
