@@ -47,7 +47,10 @@ def wilson(successes: int, total: int) -> tuple[float, float]:
     middle = share + z * z / (2 * total)
     half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
-    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
+    # At the ends the interval reaches 0 or 1, which rounding would miss by a hair.
+    low = (middle - half) / scale if successes else 0.0
+    high = (middle + half) / scale if successes < total else 1.0
+    return low, high
 
 
 def summary(

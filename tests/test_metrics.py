@@ -104,3 +104,10 @@ def test_summary_without_mask_or_without_unseen() -> None:
     assert summary(*one)["unseen"] is None
     nothing = {"ta": None, "wea": None, "count": 0}
     assert summary(*one, seen=np.array([True]))["unseen"] == nothing
+
+
+@given(st.integers(1, 300_000))
+def test_the_interval_holds_its_share(total):
+    for successes in {0, 1, total // 2, total - 1, total}:
+        low, high = wilson(successes, total)
+        assert 0 <= low <= successes / total <= high <= 1

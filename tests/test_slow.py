@@ -1,6 +1,7 @@
 """Whole trainings through the command line, and the shipped weights on a CPU: `make slow`."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,10 @@ def test_a_permnet_learns_short_references_from_nothing(benchmark, tmp_path):
 
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_weights_reach_their_figure(name, tmp_path):
-    printed = describe(name).provenance["figures"]["wea"]
+    low, _ = describe(name).provenance["figures"]["wea_interval"]
     out = permnet(*f"eval {name} --split test --limit 2000 --json".split(), cwd=tmp_path)
-    low, high = json.loads(out)["wea_interval"]
-    assert low <= printed <= high
+    wrong = round(2000 * (1 - json.loads(out)["wea"]))
+    # So many errors or more must not be a wonder at the low end of the printed interval.
+    expected = 2000 * (1 - low)
+    fewer = sum(math.exp(-expected) * expected**k / math.factorial(k) for k in range(wrong))
+    assert 1 - fewer > 0.001
