@@ -21,6 +21,8 @@ ModelName = Literal[
     "transformer",
     "pointer",
     "pointer-generator",
+    "copy-decompiler",
+    "decompiler",
 ]
 
 

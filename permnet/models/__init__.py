@@ -3,6 +3,7 @@
 from permnet.models.attention import AttentionGRU
 from permnet.models.base import Seq2Seq
 from permnet.models.copynet import CopyNet
+from permnet.models.decompiler import CopyDecompiler, Decompiler
 from permnet.models.gru import PlainGRU
 from permnet.models.permnetd import PermNetD
 from permnet.models.permneti import PermNetI
@@ -19,12 +20,16 @@ MODELS: dict[str, type[Seq2Seq]] = {
     "transformer": Transformer,
     "pointer": PointerNetwork,
     "pointer-generator": PointerGenerator,
+    "copy-decompiler": CopyDecompiler,
+    "decompiler": Decompiler,
 }
 
 __all__ = [
     "MODELS",
     "AttentionGRU",
+    "CopyDecompiler",
     "CopyNet",
+    "Decompiler",
     "DirectResolver",
     "IndirectResolver",
     "PermNetD",
