@@ -19,6 +19,7 @@ ModelName = Literal[
     "gru-attention",
     "copynet",
     "transformer",
+    "transformer-resolver",
     "pointer",
     "pointer-generator",
     "copy-decompiler",

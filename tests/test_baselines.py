@@ -316,7 +316,9 @@ def answers(model: Seq2Seq, vocab: Vocab, questions: list[str]) -> list[str]:
     return [" ".join(vocab.decode(row, lent)) for row, (_, lent) in zip(rows, encoded, strict=True)]
 
 
-@pytest.mark.parametrize("name", ["permneti", "copynet", "pointer", "pointer-generator"])
+@pytest.mark.parametrize(
+    "name", ["permneti", "copynet", "pointer", "pointer-generator", "decompiler"]
+)
 def test_tokens_never_seen_are_told_apart_and_come_back_as_themselves(name):
     model, vocab = trained(name)
     questions, expected = [], []

@@ -63,7 +63,9 @@ def test_a_cell_trains_what_it_says(table: str, cell) -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_only_baselines_may_end_early_and_on_pd10_and_pi10_they_may_not(name: str) -> None:
     run = RUNS[name]
-    may = run.model.name not in PERMNETS and run.benchmark not in ("PD10", "PI10")
+    # A pair that is compared has equal budgets, so neither of the two may end early.
+    pair = name.startswith("worth-")
+    may = run.model.name not in PERMNETS and run.benchmark not in ("PD10", "PI10") and not pair
     assert (run.train.patience, run.train.time_limit) == ((0.5, 240.0) if may else (0.0, 0.0))
 
 
@@ -114,3 +116,16 @@ def test_the_paper_s_figures_are_those_it_printed() -> None:
     assert ours == printed
     for table in TABLES:
         assert all(cell.paper_wea is None for cell in table.more + table.ours)
+
+
+def test_the_pairs_that_show_what_the_part_is_worth_are_equal_but_for_it() -> None:
+    runs = SWEEPS["worth"]
+    for name, run in runs.items():
+        other = runs[name.replace("transformer-resolver", "transformer")]
+        assert run.train == other.train
+        sizes = []
+        for one in (run, other):
+            task = benchmark(one.benchmark).task
+            model = build(one.model, task.vocab(), task)
+            sizes.append(sum(parameter.numel() for parameter in model.parameters()))
+        assert abs(sizes[0] - sizes[1]) < 0.001 * sizes[0]

@@ -5,11 +5,22 @@ from collections.abc import Iterable
 
 from permnet.config import ModelConfig, Run, TrainConfig
 from permnet.errors import unknown
-from permnet.experiments import noise, table1, table2, table3, table4, table5, table6, table7
+from permnet.experiments import (
+    noise,
+    table1,
+    table2,
+    table3,
+    table4,
+    table5,
+    table6,
+    table7,
+    worth,
+)
 from permnet.experiments.tables import PERMNETS, Cell, Table
 
 TABLES: tuple[Table, ...] = tuple(
-    module.TABLE for module in (table1, table2, table3, table4, table5, table6, table7, noise)
+    module.TABLE
+    for module in (table1, table2, table3, table4, table5, table6, table7, noise, worth)
 )
 
 _TINY = TrainConfig(

@@ -9,7 +9,7 @@ from permnet.models.permnetd import PermNetD
 from permnet.models.permneti import PermNetI
 from permnet.models.pointer import PointerGenerator, PointerNetwork
 from permnet.models.resolver import DirectResolver, IndirectResolver
-from permnet.models.transformer import Transformer
+from permnet.models.transformer import ResolvingTransformer, Transformer
 
 MODELS: dict[str, type[Seq2Seq]] = {
     "permnetd": PermNetD,
@@ -18,6 +18,7 @@ MODELS: dict[str, type[Seq2Seq]] = {
     "gru-attention": AttentionGRU,
     "copynet": CopyNet,
     "transformer": Transformer,
+    "transformer-resolver": ResolvingTransformer,
     "pointer": PointerNetwork,
     "pointer-generator": PointerGenerator,
     "copy-decompiler": CopyDecompiler,
@@ -37,6 +38,7 @@ __all__ = [
     "PlainGRU",
     "PointerGenerator",
     "PointerNetwork",
+    "ResolvingTransformer",
     "Seq2Seq",
     "Transformer",
 ]

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from permnet.models.base import Seq2Seq, Step, without_pad
+from permnet.models.resolver import IndirectMemory, IndirectResolver
 from permnet.ops import masked_softmax
 from permnet.vocab import PAD
 
@@ -44,6 +45,7 @@ class TransformerMemory:
 
     mask: Tensor
     layers: tuple[KeysValues, ...]
+    resolver: IndirectMemory | None = None
 
 
 TransformerState = tuple[KeysValues, ...]
@@ -152,7 +154,11 @@ class Transformer(Seq2Seq):
         for layer in self.encoder:
             x = layer(x, mask)
         m_e = self.norms[0](x)
-        return TransformerMemory(mask, tuple(layer.across.read(m_e) for layer in self.decoder))
+        layers = tuple(layer.across.read(m_e) for layer in self.decoder)
+        return TransformerMemory(mask, layers, self._references(m_e, inputs))
+
+    def _references(self, m_e: Tensor, inputs: Tensor) -> IndirectMemory | None:
+        return None
 
     def start(self, memory: TransformerMemory) -> TransformerState:
         return tuple(KeysValues(r.keys[:, :, :0], r.values[:, :, :0]) for r in memory.layers)
@@ -160,35 +166,67 @@ class Transformer(Seq2Seq):
     def step(
         self, memory: TransformerMemory, state: TransformerState, previous: Tensor
     ) -> TransformerStep:
-        logits, state, asked = self._write(memory, state, previous[:, None])
+        hidden, state, asked = self._write(memory, state, previous[:, None])
+        logits, positions = self._logits(memory, hidden)
         attention = [
             layer.across.weights(x, read, memory.mask)[:, :, 0]
             for layer, x, read in zip(self.decoder, asked, memory.layers, strict=True)
         ]
         return TransformerStep(
-            logits=logits[:, 0], state=state, attention=torch.stack(attention, dim=1)
+            logits=logits[:, 0],
+            state=state,
+            positions=None if positions is None else positions[:, 0],
+            attention=torch.stack(attention, dim=1),
         )
 
     def forward(self, inputs: Tensor, previous: Tensor, *, repeats: bool = True) -> Tensor:
         memory = self.encode(inputs)
-        return self._write(memory, self.start(memory), previous)[0]
+        return self._logits(memory, self._write(memory, self.start(memory), previous)[0])[0]
 
     def _write(
         self, memory: TransformerMemory, state: TransformerState, previous: Tensor
     ) -> tuple[Tensor, TransformerState, list[Tensor]]:
-        """Logits after the previous tokens (B, T), the state with them, what each layer asked."""
+        """Output after the previous tokens (B, T), the state with them, what each layer asked."""
         x = self._embed(previous, state[0].keys.shape[2])
         after, asks = [], []
         for layer, past, read in zip(self.decoder, state, memory.layers, strict=True):
             x, past, asked = layer(x, past, read, memory.mask)
             after.append(past)
             asks.append(asked)
-        return without_pad(self.vocabulary(self.norms[1](x))), tuple(after), asks
+        return self.norms[1](x), tuple(after), asks
+
+    def _logits(self, memory: TransformerMemory, hidden: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Logits (B, T, V), and where the input was pointed to (B, T, L), by a model that does."""
+        return without_pad(self.vocabulary(hidden)), None
 
     def _embed(self, ids: Tensor, first: int) -> Tensor:
         """Tokens and their positions, which count from `first`: (B, T) → (B, T, E)."""
         x = self.embedding(ids)
         return x + sinusoids(first, ids.shape[1], x)
+
+
+class ResolvingTransformer(Transformer):
+    """The Transformer with an `IndirectResolver` beside its vocabulary: what the part is worth."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding: int = 256,
+        hidden: int = 1024,
+        layers: int = 4,
+        heads: int = 12,
+        head_size: int = 64,
+    ) -> None:
+        super().__init__(vocab_size, embedding, hidden, layers, heads, head_size)
+        self.resolver = IndirectResolver(embedding, embedding, vocab_size)
+
+    def _references(self, m_e: Tensor, inputs: Tensor) -> IndirectMemory | None:
+        return self.resolver.read(m_e, inputs, inputs != PAD)
+
+    def _logits(self, memory: TransformerMemory, hidden: Tensor) -> tuple[Tensor, Tensor | None]:
+        assert memory.resolver is not None
+        point = self.resolver.point(memory.resolver, hidden)
+        return without_pad(self.vocabulary(hidden) + point.logits), point.v_dw
 
 
 def sinusoids(first: int, count: int, like: Tensor) -> Tensor:
