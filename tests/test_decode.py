@@ -66,7 +66,7 @@ def rows(values: list[list[float]]) -> Tensor:
 @given(seed=seeds)
 def test_decoding_in_place_is_the_obvious_loop(case, seed):
     model, first, second = build(case), sample(seed, 4).inputs, sample(seed + 1, 4).inputs
-    assert keeps_shape(model, first) == (case[0] != "transformer")
+    assert keeps_shape(model, first) == (not case[0].startswith("transformer"))
     if keeps_shape(model, first):
         decode = InPlace(model, first, LONG)
         assert same(decode(first), obvious(model, first, LONG))
@@ -223,7 +223,7 @@ def test_captured_is_eager_on_a_gpu(name):
     for _ in range(2):
         for inputs in batches:
             assert torch.equal(decoder(inputs, LONG), greedy(model, inputs, LONG).ids)
-    assert isinstance(decoder.run, InPlace) == (name != "transformer")
+    assert isinstance(decoder.run, InPlace) == (not name.startswith("transformer"))
     short = decoder(batches[0][:5], 3)  # another shape: nothing captured is used for it
     assert decoder.run is None
     assert torch.equal(short, greedy(model, batches[0][:5], 3).ids)
