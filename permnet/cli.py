@@ -1,5 +1,7 @@
 """The command line: `permnet COMMAND …`. A user's error is one line and exit code 2."""
 
+import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -78,13 +80,28 @@ def _run(arguments: list[str]) -> int:
         return 0
     if name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
-    command = tyro.cli(
-        _deferred(COMMANDS[name]),
-        prog=f"permnet {name}",
-        args=rest,
-        config=(tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
-    )
-    return command()
+    return _parsed(name, rest)()
+
+
+def _parsed(name: str, arguments: list[str]) -> Callable[[], int]:
+    """The command with its arguments; bad ones are an error of one line, not the parser's box."""
+    box = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(box):
+            return tyro.cli(
+                _deferred(COMMANDS[name]),
+                prog=f"permnet {name}",
+                args=arguments,
+                config=(tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
+            )
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        # Without a terminal the frame is drawn in other signs: drop its lines, keep the words.
+        lines = [line.strip("│| ") for line in box.getvalue().splitlines()]
+        words = [line for line in lines if line.strip("-─╭╮╰╯+ ") and not line.startswith("╭")]
+        told = " ".join(words).partition("For full helptext")[0]
+        raise PermnetError(f"{told.strip()} (see permnet {name} --help)") from None
 
 
 def _deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
