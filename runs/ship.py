@@ -19,7 +19,8 @@ CARD = """# The shipped models
 Each resolves references in the language of one benchmark (see `DATASHEET.md`): tokens that name
 data, keys or indices, no natural language and no program text. Weights are stored in half precision
 and used in single precision; the figures were measured after that conversion, by free-running
-greedy decoding on the benchmark's whole test split, with a 95 % interval.
+greedy decoding on the benchmark's whole test split, with a 95 % interval. Where several seeds were
+trained the best on validation ships, so these figures stand above the worst seeds of `RESULTS.md`.
 
 | model | architecture | trained on | parameters | MiB | whole examples | interval | unseen tokens |
 |---|---|---|---|---|---|---|---|

@@ -96,3 +96,25 @@ def test_cross_entropy_is_that_of_torch(seed, n, t):
         value = loss(logits, targets)
         found.append((value, *torch.autograd.grad(value, logits)))
     torch.testing.assert_close(found[0], found[1])
+
+
+@given(seeds, sizes, sizes, st.integers(1, 9))
+def test_sum_by_token_through_the_one_hot_input_is_its_twin(seed, n, t, v):
+    weights = random(seed, 2, t, n)
+    ids = torch.randint(v, (2, n), generator=torch.Generator().manual_seed(seed))
+    one_hot = torch.nn.functional.one_hot(ids, v).double()
+    torch.testing.assert_close(
+        ops.sum_by_token(weights, ids, v, one_hot), ops.sum_by_token(weights, ids, v)
+    )
+
+
+@given(seeds, sizes, sizes, sizes)
+def test_dot_rows_is_its_twin(seed, n, t, d):
+    m, x = random(seed, 2, n, d), random(seed + 1, 2, t, d)
+    fast = ops.dot_rows(m, x)
+    for b in range(2):
+        for i in range(t):
+            for j in range(n):
+                torch.testing.assert_close(
+                    fast[b, i, j], sum(x[b, i, k] * m[b, j, k] for k in range(d))
+                )

@@ -32,7 +32,7 @@ class Step:
     logits: Tensor
     state: Any
     positions: Tensor | None = None
-    """(B, L): what each input position added to the logit of its token, where a model points."""
+    """(B, L): how much each input position speaks for its token, where a model points."""
 
 
 class Seq2Seq(nn.Module, ABC):
