@@ -29,11 +29,12 @@ from permnet.experiments.presets import PRESETS
 from permnet.provenance import provenance
 from permnet.step import Optimiser, TrainStep
 from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.permutation import Task
 
 COPY, TF32 = 4.2e12, 400e12  # bytes and operations a second, as measured on an H200
 
 
-def floor(run: Run, vocab: int) -> float:
+def floor(run: Run, task: Task) -> float:
     """Seconds of a training step that no version goes below, with TF32 products.
 
     Operations: every product of the equations once forwards and twice backwards. Bytes: every
@@ -41,7 +42,7 @@ def floor(run: Run, vocab: int) -> float:
     backwards; the query attention reads M_e once per step, forwards and backwards, because the
     steps wait for each other and M_e fits on no chip.
     """
-    task = benchmark(run.benchmark).task
+    vocab = len(task.vocab())
     b, h, n = run.train.batch, run.model.hidden, task.size
     li, t, d = task.input_width, task.target_width, 2 * h
     recurrent = 2 * li * 6 * h * h + t * 6 * d * d
@@ -73,21 +74,19 @@ def milliseconds(f: Callable[[], object], least: int = 5, seconds: float = 1.5) 
     return statistics.median(times)
 
 
-def ours(run: Run, fabric: Fabric, data: Batch) -> Callable[[], object]:
-    bench = benchmark(run.benchmark)
+def ours(run: Run, task: Task, fabric: Fabric, data: Batch) -> Callable[[], object]:
     torch.manual_seed(0)
-    model = build(run.model, bench.task.vocab(), bench.task).to(fabric.device)
+    model = build(run.model, task.vocab(), task).to(fabric.device)
     optimiser = Optimiser(model, run.train, fabric.device)
     module = fabric.setup_module(model)
-    step = TrainStep(fabric, module, optimiser, data, bench.task.vocab(), run.train, repeats=False)
+    step = TrainStep(fabric, module, optimiser, data, task.vocab(), run.train, repeats=False)
     index = torch.randperm(len(data), device=fabric.device)[: run.train.batch]
     return lambda: step(index, run.train.rate, 0)
 
 
-def yardstick(run: Run, fabric: Fabric, data: Batch) -> Callable[[], object]:
-    bench = benchmark(run.benchmark)
+def yardstick(run: Run, task: Task, fabric: Fabric, data: Batch) -> Callable[[], object]:
     torch.manual_seed(0)
-    model = straightforward(build(run.model, bench.task.vocab(), bench.task)).to(fabric.device)
+    model = straightforward(build(run.model, task.vocab(), task)).to(fabric.device)
     optimiser = torch.optim.AdamW(model.parameters(), run.train.rate, fused=True)
     index = torch.randperm(len(data), device=fabric.device)[: run.train.batch]
 
@@ -103,21 +102,19 @@ def yardstick(run: Run, fabric: Fabric, data: Batch) -> Callable[[], object]:
     return step
 
 
-def decoding(run: Run, fabric: Fabric, data: Batch) -> Callable[[], object]:
-    bench = benchmark(run.benchmark)
+def decoding(run: Run, task: Task, fabric: Fabric, data: Batch) -> Callable[[], object]:
     torch.manual_seed(0)
-    model = build(run.model, bench.task.vocab(), bench.task).to(fabric.device).eval()
+    model = build(run.model, task.vocab(), task).to(fabric.device).eval()
     inputs = data.rows(torch.arange(run.train.batch, device=fabric.device)).inputs
     decoder = Decoder(model)
-    return lambda: decoder(inputs, bench.task.target_width)
+    return lambda: decoder(inputs, task.target_width)
 
 
-def yardstick_decoding(run: Run, fabric: Fabric, data: Batch) -> Callable[[], object]:
-    bench = benchmark(run.benchmark)
+def yardstick_decoding(run: Run, task: Task, fabric: Fabric, data: Batch) -> Callable[[], object]:
     torch.manual_seed(0)
-    model = straightforward(build(run.model, bench.task.vocab(), bench.task)).to(fabric.device)
+    model = straightforward(build(run.model, task.vocab(), task)).to(fabric.device)
     inputs = data.rows(torch.arange(run.train.batch, device=fabric.device)).inputs
-    return lambda: model.decode(inputs, bench.task.target_width)
+    return lambda: model.decode(inputs, task.target_width)
 
 
 def measured(make: Callable[..., Callable[[], object]], *args: object) -> tuple[float, float]:
@@ -163,6 +160,7 @@ def main() -> None:
     about = provenance(torch.device("cuda"))
     for name in args.presets:
         preset = PRESETS[f"perm{'netd' if name.startswith('PD') else 'neti'}/{name}"]
+        task = benchmark(name).task
         split = benchmark(name).split("train", limit=20_000)
         arrays = (split.examples.inputs, split.examples.targets, split.vocab, "cuda")
         exact, data = resident(*arrays), resident(*arrays, multiple=8)
@@ -175,16 +173,16 @@ def main() -> None:
                 ("decode", decoding, yardstick_decoding),
             ):
                 try:
-                    time, peak = measured(fast, run, fabric, data)
+                    time, peak = measured(fast, run, task, fabric, data)
                     if args.profile and what == "train_step":
-                        profile(fast(run, fabric, data))
+                        profile(fast(run, task, fabric, data))
                     base = None
                     if not args.only_ours:
-                        base, _ = measured(slow, run, fabric, exact)
+                        base, _ = measured(slow, run, task, fabric, exact)
                 except Exception:
                     traceback.print_exc()
                     continue
-                least = floor(run, len(split.vocab)) * 1e3 if what == "train_step" else None
+                least = floor(run, task) * 1e3 if what == "train_step" else None
                 row = {
                     "preset": name,
                     "what": what,

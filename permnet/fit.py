@@ -23,8 +23,8 @@ from permnet.decode import Decoder
 from permnet.display import Display
 from permnet.errors import PermnetError
 from permnet.evaluate import predict
+from permnet.kernels.loss import cross_entropy
 from permnet.metrics import compare
-from permnet.ops import cross_entropy
 from permnet.runfolder import Position, RunFolder, Saved, Stopped
 from permnet.step import Optimiser, TrainStep, rate_at
 from permnet.tasks.benchmarks import Benchmark

@@ -17,8 +17,8 @@ from torch.optim import AdamW
 
 from permnet.batch import Batch, lend
 from permnet.config import TrainConfig
+from permnet.kernels.loss import cross_entropy
 from permnet.models.base import Seq2Seq
-from permnet.ops import cross_entropy
 from permnet.vocab import PAD, Vocab
 
 DECAYED = "resolver.emb_ind.weight"
@@ -122,7 +122,7 @@ class TrainStep:
         if world > 1:
             batch = Batch(batch.inputs.chunk(world)[rank], batch.targets.chunk(world)[rank])
         logits = self.module(batch.inputs, batch.previous, repeats=self.repeats)
-        total = cross_entropy(logits.float(), batch.targets)
+        total = cross_entropy(logits, batch.targets)
         loss = total * world / count  # processes average their gradients
         self.optimiser.adamw.zero_grad(set_to_none=True)
         self.fabric.backward(loss)

@@ -106,7 +106,7 @@ def test_triton_kernels_through_the_interpreter():
 @pytest.mark.parametrize(
     "sizes", [(512, 11, 33, 64, 64), (64, 41, 123, 512, 512), (32, 101, 303, 1024, 1024)]
 )
-def test_triton_kernels_on_a_gpu(sizes, narrow):
-    torch.backends.cuda.matmul.allow_tf32 = False
+def test_triton_kernels_on_a_gpu(sizes, narrow, monkeypatch):
+    monkeypatch.setattr(torch.backends.cuda.matmul, "fp32_precision", "ieee")
     args, mask = arguments(*sizes, dtype=torch.float32, device="cuda")
     compare(args, mask, 0.2 if narrow else 1e-3, narrow)

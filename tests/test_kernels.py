@@ -40,7 +40,7 @@ def gradients(function, tensors: list[Tensor]) -> list[Tensor]:
     leaves = [t.detach().requires_grad_() for t in tensors]
     outputs = function(*leaves)
     torch.manual_seed(1)
-    total = sum((o * torch.randn(o.shape, dtype=o.dtype).to(o.device)).sum() for o in outputs)
+    total = sum((o * torch.randn(o.shape, dtype=torch.double).to(o)).sum() for o in outputs)
     return [*outputs, *torch.autograd.grad(total, leaves)]
 
 
@@ -158,16 +158,27 @@ def test_triton_through_its_interpreter():
     if importlib.metadata.version("triton").startswith("3.6"):
         pytest.skip("the interpreter of Triton 3.6 cannot count loops under NumPy 2.4")
     # In a process of its own: the interpreter must be chosen before anyone imports Triton.
-    command = [sys.executable, "-m", "pytest", __file__, "-m", "gpu", "-k", "triton_walks"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        __file__,
+        "-m",
+        "gpu",
+        "-k",
+        "triton_walks or triton_sums",
+    ]
     env = os.environ | {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
-    assert "12 passed" in done.stdout
+    assert "20 passed" in done.stdout
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("fused", [True, False])
-@pytest.mark.parametrize(("batch", "steps", "hidden"), [(5, 7, 3), (5, 1, 16), (19, 3, 20)])
+@pytest.mark.parametrize(
+    ("batch", "steps", "hidden"), [(5, 7, 3), (5, 1, 16), (19, 3, 20), (3, 4, 50)]
+)
 @pytest.mark.parametrize("padded", [False, True])
 def test_triton_walks_are_the_plain_ones(
     triton_gru, monkeypatch, fused, batch, steps, hidden, padded
@@ -194,6 +205,28 @@ def test_triton_walks_are_the_plain_ones(
     for (call, tensors), ours in zip(calls, triton, strict=True):
         for a, b in zip(ours, gradients(call, tensors), strict=True):
             torch.testing.assert_close(a, b, rtol=1e-5, atol=2e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("count", "width", "vocab"), [(1, 1, 1), (40, 5, 3), (700, 300, 200)])
+def test_triton_sums_by_token_are_the_obvious_ones(count, width, vocab):
+    from permnet.kernels import triton_tokens
+
+    torch.manual_seed(0)
+    tokens, rows = torch.randint(vocab, (count,)), torch.randn(count, width)
+    wanted = torch.zeros(vocab, width, dtype=torch.double)
+    for token, row in zip(tokens, rows, strict=True):
+        wanted[token] += row
+    found = triton_tokens.sum_rows_by_token(tokens.to(DEVICE), rows.to(DEVICE), vocab)
+    torch.testing.assert_close(found.double().cpu(), wanted, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.gpu
+def test_triton_sums_by_token_of_no_rows_are_zero():
+    from permnet.kernels import triton_tokens
+
+    tokens, rows = torch.zeros(0, dtype=torch.long, device=DEVICE), torch.zeros(0, 4, device=DEVICE)
+    assert triton_tokens.sum_rows_by_token(tokens, rows, 3).eq(0).all()
 
 
 @pytest.mark.gpu

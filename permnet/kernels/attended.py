@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from permnet.kernels.gru import has_triton, long_product, sum_rows_by_token
+from permnet.kernels.gru import has_triton, long_product, sum_rows_by_token, wide
 from permnet.ops import masked_softmax
 
 
@@ -71,16 +71,20 @@ class _AttendedGRU(torch.autograd.Function):
         states[0] = h0
         weights = h0.new_empty(steps, batch, m_e.shape[1])
         scalars = h0.new_empty(steps, batch)
-        read = h0.new_empty(steps, batch, m_e.shape[2])
         gates = h0.new_empty(steps, batch, 4 * size)
+        # What products take is kept as wide as M_e is.
+        read = m_e.new_empty(steps, batch, m_e.shape[2])
+        factors = states if m_e.dtype == states.dtype else m_e.new_empty(states.shape)
+        factors[0] = h0
+        w_att, w_hh = w_att.to(m_e.dtype), w_hh.to(m_e.dtype)
         for t in range(steps):
             parts.attend(states[t], asking[t], bias[t], rows[t], mask, m_e,
                          scalars[t], weights[t], read[t])  # fmt: skip
-            of_att = read[t] @ w_att.T
-            of_h = torch.addmm(b_hh, states[t], w_hh.T)
-            parts.cell(ids[t], table, of_att, of_h, states[t], gates[t], states[t + 1])
+            of_att, of_h = wide(torch.mm, read[t], w_att.T), wide(torch.mm, factors[t], w_hh.T)
+            parts.cell(ids[t], table, of_att, of_h, b_hh, states[t], gates[t], states[t + 1],
+                       factors[t + 1])  # fmt: skip
         ctx.save_for_backward(
-            ids, asking, rows, m_e, w_att, w_hh, states, weights, scalars, read, gates
+            ids, asking, rows, m_e, w_att, w_hh, states, factors, weights, scalars, read, gates
         )
         ctx.vocab = len(table)
         return states[1:].transpose(0, 1).contiguous()
@@ -88,14 +92,14 @@ class _AttendedGRU(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        (ids, asking, rows, m_e, w_att, w_hh, states, weights, scalars, read, gates) = (
+        (ids, asking, rows, m_e, w_att, w_hh, states, factors, weights, scalars, read, gates) = (
             ctx.saved_tensors
         )
         parts = _parts(states)
         steps, batch, size = asking.shape
         dout = dout.transpose(0, 1).contiguous()
-        dof_x = states.new_empty(steps, batch, 3 * size)
-        dof_h = states.new_empty(steps, batch, 3 * size)
+        dof_x = m_e.new_empty(steps, batch, 3 * size)
+        dof_h = m_e.new_empty(steps, batch, 3 * size)
         dread = torch.empty_like(read)
         dweights = torch.empty_like(weights)
         mean = torch.empty_like(scalars)
@@ -115,22 +119,24 @@ class _AttendedGRU(torch.autograd.Function):
                 dscalars[t],
                 dh,
             )
-            dh.addmm_(dof_h[t], w_hh)
+            if dof_h.dtype == dh.dtype:
+                dh.addmm_(dof_h[t], w_hh)
+            else:
+                dh += wide(torch.mm, dof_h[t], w_hh)
         dasked = weights * (dweights - mean[..., None])
         flat_x, flat_h = dof_x.flatten(0, 1), dof_h.flatten(0, 1)
-        before = states[:-1]
         return (
             None,
             sum_rows_by_token(ids.flatten(), flat_x, ctx.vocab),
             dh,
-            (dscalars[..., None] * before).transpose(0, 1),
+            (dscalars[..., None] * states[:-1]).transpose(0, 1),
             dscalars.T,
             (scalars[..., None] * dasked).transpose(0, 1),
-            torch.bmm(weights.permute(1, 2, 0), dread.transpose(0, 1)).to(m_e.dtype),
+            torch.bmm(weights.permute(1, 2, 0).to(m_e.dtype), dread.transpose(0, 1)),
             None,
             long_product(flat_x, read.flatten(0, 1)),
-            long_product(flat_h, before.flatten(0, 1)),
-            flat_h.sum(0),
+            long_product(flat_h, factors[:-1].flatten(0, 1)),
+            flat_h.sum(0, dtype=states.dtype),
         )
 
 
@@ -149,20 +155,22 @@ class _Plain:
                         dweights: Tensor, mean: Tensor, dscalar: Tensor,
                         dh: Tensor) -> None:  # fmt: skip
         """Adds to dh what comes through the scalar; the softmax's gradient is w ⊙ (dw - mean)."""
-        dweights.copy_((m_e.to(dread.dtype) @ dread[..., None])[..., 0])
+        dweights.copy_((m_e.to(dh.dtype) @ dread.to(dh.dtype)[..., None])[..., 0])
         mean.copy_((weights * dweights).sum(-1))
         dscalar.copy_((weights * (dweights - mean[:, None]) * rows).sum(-1))
         dh += dscalar[:, None] * asking
 
     @staticmethod
-    def cell(ids: Tensor, table: Tensor, of_att: Tensor, of_h: Tensor, h: Tensor, gates: Tensor,
-             new: Tensor) -> None:  # fmt: skip
-        of_x = table[ids] + of_att
+    def cell(ids: Tensor, table: Tensor, of_att: Tensor, of_h: Tensor, bias: Tensor, h: Tensor,
+             gates: Tensor, new: Tensor, factor: Tensor) -> None:  # fmt: skip
+        """`factor` gets the new state too, as narrow as products take it."""
+        of_x, of_h = table[ids] + of_att, of_h + bias
         (x_r, x_z, x_n), (h_r, h_z, h_n) = of_x.chunk(3, -1), of_h.chunk(3, -1)
         r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
         n = torch.tanh(x_n + r * h_n)
         torch.cat([r, z, n, h_n], dim=-1, out=gates)
         new.copy_(n + z * (h - n))
+        factor.copy_(new)
 
     @staticmethod
     def cell_backward(dout: Tensor, gates: Tensor, h: Tensor, dof_x: Tensor, dof_h: Tensor,
@@ -173,8 +181,8 @@ class _Plain:
         dn = dh * (1 - z) * (1 - n * n)
         dz = dh * (h - n) * z * (1 - z)
         dr = dn * h_n * r * (1 - r)
-        torch.cat([dr, dz, dn], dim=-1, out=dof_x)
-        torch.cat([dr, dz, dn * r], dim=-1, out=dof_h)
+        dof_x.copy_(torch.cat([dr, dz, dn], dim=-1))
+        dof_h.copy_(torch.cat([dr, dz, dn * r], dim=-1))
         dh *= z
 
 

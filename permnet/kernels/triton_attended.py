@@ -9,6 +9,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+READ = 256, 16384, 4
+"""Columns of M_e that a program reads, its bytes in flight, its warps."""
+
 
 @triton.jit
 def _attend(  # type: ignore[no-untyped-def]
@@ -55,7 +58,7 @@ def _attend_backward(  # type: ignore[no-untyped-def]
     """One program: SPAN positions of one example; leaves Σ w dw, Σ w dw r and Σ w r of its span."""
     b = tl.program_id(0).to(tl.int64)
     d = tl.arange(0, DS)
-    g = tl.load(dread + b * D + d, mask=d < D, other=0.0)
+    g = tl.load(dread + b * D + d, mask=d < D, other=0.0).to(tl.float32)
     w_dw = tl.zeros([CHUNK], dtype=tl.float32)
     w_dw_r = tl.zeros([CHUNK], dtype=tl.float32)
     w_r = tl.zeros([CHUNK], dtype=tl.float32)
@@ -101,7 +104,7 @@ def _scalar_backward(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _cell(  # type: ignore[no-untyped-def]
-    ids, table, of_att, of_h, h, gates, new, S, BLOCK: tl.constexpr
+    ids, table, of_att, of_h, bias, h, gates, new, factor, S, BLOCK: tl.constexpr
 ):
     b = tl.program_id(0).to(tl.int64)
     k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -111,16 +114,20 @@ def _cell(  # type: ignore[no-untyped-def]
     x_r = tl.load(x, mask=used) + tl.load(a, mask=used)
     x_z = tl.load(x + S, mask=used) + tl.load(a + S, mask=used)
     x_n = tl.load(x + 2 * S, mask=used) + tl.load(a + 2 * S, mask=used)
-    h_n = tl.load(y + 2 * S, mask=used)
-    r = tl.sigmoid(x_r + tl.load(y, mask=used))
-    z = tl.sigmoid(x_z + tl.load(y + S, mask=used))
+    h_r = tl.load(y, mask=used) + tl.load(bias + k, mask=used)
+    h_z = tl.load(y + S, mask=used) + tl.load(bias + S + k, mask=used)
+    h_n = tl.load(y + 2 * S, mask=used) + tl.load(bias + 2 * S + k, mask=used)
+    r = tl.sigmoid(x_r + h_r)
+    z = tl.sigmoid(x_z + h_z)
     n = 2 * tl.sigmoid(2 * (x_n + r * h_n)) - 1
     tl.store(g, r, mask=used)
     tl.store(g + S, z, mask=used)
     tl.store(g + 2 * S, n, mask=used)
     tl.store(g + 3 * S, h_n, mask=used)
     before = tl.load(h + b * S + k, mask=used)
-    tl.store(new + b * S + k, n + z * (before - n), mask=used)
+    after = n + z * (before - n)
+    tl.store(new + b * S + k, after, mask=used)
+    tl.store(factor + b * S + k, after, mask=used)
 
 
 @triton.jit
@@ -153,12 +160,13 @@ def _up(n: int, least: int = 1) -> int:
 def attend(h: Tensor, asking: Tensor, bias: Tensor, rows: Tensor, mask: Tensor, m_e: Tensor,
            scalar: Tensor, weights: Tensor, read: Tensor) -> None:  # fmt: skip
     batch, length, width = m_e.shape
-    columns = min(_up(width), 256)
-    chunk = min(_up(length), max(1, 16384 // (columns * m_e.element_size())))
+    most, size, warps = READ
+    columns = min(_up(width), most)
+    chunk = min(_up(length), max(1, size // (columns * m_e.element_size())))
     _attend[(batch, triton.cdiv(width, columns))](
         h, asking, bias, rows, mask.view(torch.uint8), m_e, scalar, weights, read,
         length, width, h.shape[1],
-        CHUNK=chunk, LS=_up(length), SS=_up(h.shape[1]), DS=columns, num_warps=4,
+        CHUNK=chunk, LS=_up(length), SS=_up(h.shape[1]), DS=columns, num_warps=warps,
     )  # fmt: skip
 
 
@@ -182,12 +190,12 @@ def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, a
     )
 
 
-def cell(ids: Tensor, table: Tensor, of_att: Tensor, of_h: Tensor, h: Tensor, gates: Tensor,
-         new: Tensor) -> None:  # fmt: skip
+def cell(ids: Tensor, table: Tensor, of_att: Tensor, of_h: Tensor, bias: Tensor, h: Tensor,
+         gates: Tensor, new: Tensor, factor: Tensor) -> None:  # fmt: skip
     block = min(_up(h.shape[1]), 1024)
     grid = (len(h), triton.cdiv(h.shape[1], block))
     _cell[grid](
-        ids, table, of_att, of_h, h, gates, new, h.shape[1],
+        ids, table, of_att, of_h, bias, h, gates, new, factor, h.shape[1],
         BLOCK=block, num_warps=max(1, block // 256),
     )  # fmt: skip
 
