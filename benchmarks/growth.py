@@ -27,6 +27,8 @@ def main() -> None:
     args = parser.parse_args()
     fabric = Fabric(accelerator="cuda", devices=1, precision="32-true")
     torch.set_float32_matmul_precision("high")
+    about = {**provenance(torch.device("cuda")), "hidden": HIDDEN, "batch": BATCH}
+    args.out.parent.mkdir(parents=True, exist_ok=True)
     rows = []
     for name, kind in (("permnetd", "direct"), ("permneti", "indirect")):
         for length in LENGTHS:
@@ -50,9 +52,7 @@ def main() -> None:
                 }
             )
             print(rows[-1], flush=True)
-    about = {**provenance(torch.device("cuda")), "hidden": HIDDEN, "batch": BATCH}
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
+            args.out.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

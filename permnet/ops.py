@@ -71,8 +71,12 @@ def sum_by_token(
 
 
 def one_hot_tokens(ids: Tensor, vocab_size: int, like: Tensor) -> Tensor | None:
-    """The input as (B, L, V) where a product with it pays: on a GPU, for small vocabularies."""
-    if not like.is_cuda or vocab_size > 1024:
+    """The input as (B, L, V) where a product of `like` (B, T, ·) with it pays.
+
+    That is on a GPU, for small vocabularies and more than one step: decoding step by step, making
+    it would take longer than a scatter.
+    """
+    if not like.is_cuda or vocab_size > 1024 or like.shape[1] == 1:
         return None
     return (ids[..., None] == torch.arange(vocab_size, device=ids.device)).to(like.dtype)
 

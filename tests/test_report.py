@@ -22,6 +22,7 @@ from permnet.experiments import SWEEPS, runs_of
 from permnet.metrics import wilson
 from permnet.report import measure
 from permnet.report.rows import collect
+from permnet.report.speed import speed_sections
 from permnet.report.svg import Line, heat_map, line_chart
 from permnet.tasks.benchmarks import benchmark
 
@@ -331,7 +332,7 @@ def test_seeds_of_one_row_are_tested_on_the_same_data(
 
 
 def test_files_that_are_no_results_are_left_alone(results: Path) -> None:
-    (results / "speed.json").write_text("[not JSON")
+    (results / "other.json").write_text("[not JSON")
     (results / "runs" / "notes.txt").write_text("hello")
     assert collect(results).results == ()
     assert report(results) == 0
@@ -429,3 +430,47 @@ def test_the_vocabulary_part_is_averaged_over_the_data_steps(tmp_path: Path) -> 
         part.weight.zero_()
         part.bias.copy_(torch.tensor([9.0] + [1.0] * 3 + [2.0] * 10 + [-3.0] * 10))
     assert measure._Seen(model).vocabulary_logits() == pytest.approx((2.0, -3.0, 1.0))
+
+
+def speed_results(folder: Path) -> Path:
+    """A folder with what the benchmarks of speed write, made up."""
+    about = {"hardware": {"device": "NVIDIA H200"}, "date": "2026-11-15T00:00:00+00:00"}
+    step = {"preset": "PI10", "what": "train_step", "precision": "tf32", "ours_ms": 6.0} | about
+    step |= {"yardstick_ms": 48.0, "ratio": 8.0, "peak_gib": 1.9, "floor_ms": 1.5}
+    growth = [
+        {"model": "permneti", "length": n, "ours_ms": 0.01 * n**2, "yardstick_ms": 2.0 * n,
+         "peak_gib": 1.0}
+        for n in (10, 40, 100, 200)
+    ]  # fmt: skip
+    solved = {"benchmark": "PI10", "seed": 0, "solved": True, "wea": 0.9991, "seconds": 12.5}
+    failed = {"benchmark": "PD20", "seed": 1, "solved": False, "wea": 0.5, "seconds": 99.0}
+    rows = [row | {"steps": 10} for row in (solved, failed)]
+    folder.mkdir()
+    (folder / "speed.json").write_text(json.dumps([step]))
+    grown = {**about, "hidden": 128, "batch": 512, "rows": growth}
+    (folder / "growth.json").write_text(json.dumps(grown))
+    (folder / "solve.json").write_text(json.dumps({**about, "rows": rows}))
+    return folder
+
+
+def test_speed_is_told_with_the_exponents_of_growth(tmp_path):
+    steps, growth, solving = speed_sections(speed_results(tmp_path / "results"))
+    assert steps.rows[0][:7] == ("PI10", "tf32", "6.00", "48.00", "8.0 ×", "1.50", "25 %")
+    assert "permneti, ours: n to the power of 2.00" in growth.notes[0]
+    assert "permneti, straightforward: n to the power of 1.00" in growth.notes[0]
+    assert [row[2] for row in solving.rows] == ["12.5", "not solved"]
+
+
+def test_the_page_draws_growth_and_stays_well_formed(tmp_path):
+    results = speed_results(tmp_path / "results")
+    assert main(["report", "--results", str(results), "--out", str(tmp_path)]) == 0
+    text = (tmp_path / "report.html").read_text()
+    assert text.count("<polyline") == 2
+    assert "Milliseconds of a step" in text
+
+
+def test_a_broken_speed_file_is_named(tmp_path, capsys):
+    results = speed_results(tmp_path / "results")
+    (results / "growth.json").write_text('{"rows": [{}]}')
+    assert main(["report", "--results", str(results), "--out", str(tmp_path)]) == 2
+    assert "growth.json" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from permnet.report.figures import read_figures, write_figures
 from permnet.report.markdown import markdown
 from permnet.report.page import page
 from permnet.report.rows import collect
+from permnet.report.speed import speed_sections
 
 
 def report(
@@ -48,7 +49,7 @@ def report(
 
         figures = dict(sorted((figures | measure(checkpoints)).items()))
         write_figures(results, figures)
-    said = sections(collected, figures)
+    said = [*sections(collected, figures), *speed_sections(results)]
     files = {
         out / "RESULTS.md": markdown(said),
         out / "report.html": page(said, collected, figures),

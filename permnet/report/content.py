@@ -30,13 +30,17 @@ FIGURES = ("Figure 4", "Figure 5", "Figure 6")
 
 @dataclass(frozen=True)
 class Section:
-    """A title, a grid with its header, and sentences below it; `key` names its charts."""
+    """A title, a grid with its header, sentences below it, drawings as SVG.
+
+    `key` names the charts that a page draws of the runs.
+    """
 
     title: str
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()
     key: str = ""
+    drawings: tuple[str, ...] = ()
 
 
 def sections(collected: Collected, figures: dict[str, Figure]) -> list[Section]:

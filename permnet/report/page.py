@@ -63,6 +63,7 @@ def page(sections: Iterable[Section], collected: Collected, figures: dict[str, F
         if section.header:
             body.append(_grid(section))
         body.append(_paragraphs(section.notes))
+        body.append("".join(section.drawings))
         if section.key == "figures":
             body.extend(_figure(name, figure) for name, figure in figures.items())
         elif section.key:

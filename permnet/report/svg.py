@@ -4,6 +4,7 @@ Colours are CSS variables of the page (`--c0`, `--c1`, …), so that they follow
 """
 
 import base64
+import math
 import struct
 import zlib
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ _RAMP = ((8, 8, 40), (60, 20, 110), (150, 40, 110), (225, 90, 60), (252, 170, 40
 
 @dataclass(frozen=True)
 class Line:
-    """Points with y from 0 to 1; `colour` counts the page's colours."""
+    """Points, for a `line_chart` with y from 0 to 1; `colour` counts the page's colours."""
 
     label: str
     colour: int
@@ -54,6 +55,40 @@ def line_chart(title: str, x_label: str, lines: Sequence[Line]) -> str:
             at_x, at_y = place(x, y).split(",")
             style = f"fill:var(--c{line.colour})"
             parts.append(f'<circle cx="{at_x}" cy="{at_y}" r="2.5" style="{style}"/>')
+    return _svg(WIDTH, HEIGHT, title, parts)
+
+
+def log_chart(title: str, x_label: str, lines: Sequence[Line]) -> str:
+    """Lines through positive values, both axes logarithmic, with a mark at every measured x."""
+    points = [point for line in lines for point in line.points]
+    (x_low, x_high), (y_low, y_high) = (
+        (min(values), max(values)) for values in zip(*points, strict=True)
+    )
+    across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return (
+            LEFT + across * math.log(x / x_low) / (math.log(x_high / x_low) or 1.0),
+            TOP + down * (1 - math.log(y / y_low) / (math.log(y_high / y_low) or 1.0)),
+        )
+
+    parts = [_text(LEFT, 14, title, "title")]
+    for x in sorted({x for x, _ in points}):
+        parts.append(_text(place(x, y_low)[0], HEIGHT - BOTTOM + 14, f"{x:g}", "middle"))
+    for power in range(math.ceil(math.log10(y_low)), math.floor(math.log10(y_high)) + 1):
+        y = place(x_low, 10.0**power)[1]
+        parts.append(f'<path class="rule" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
+        parts.append(_text(LEFT - 4, y + 4, f"{10.0**power:g}", "end"))
+    parts.append(_text(LEFT + across / 2, HEIGHT - 4, x_label, "middle"))
+    for line in lines:
+        placed = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in line.points))
+        dashes = ' stroke-dasharray="4 3"' if line.dashed else ""
+        x, y = place(*line.points[-1])
+        parts.append(
+            f'<polyline points="{placed}" style="stroke:var(--c{line.colour})"{dashes}>'
+            f"<title>{escape(line.label)}</title></polyline>"
+        )
+        parts.append(_text(x - 2, y - 5, line.label, "tiny end"))
     return _svg(WIDTH, HEIGHT, title, parts)
 
 
