@@ -34,6 +34,22 @@ TABLE = Table(
     ours=(
         own("cosine", "permnetd/PD10", seeds=3, schedule="cosine", note="cosine"),
         own("cosine", "permnetd/PD20", seeds=3, schedule="cosine", note="cosine"),
+        own(
+            "steps",
+            "permnetd/PD20",
+            seeds=3,
+            batch=4096,
+            schedule="cosine",
+            note="batch 4,096, so four times the steps; cosine",
+        ),
+        own(
+            "steps",
+            "permnetd/PD1-10",
+            seeds=3,
+            batch=4096,
+            schedule="cosine",
+            note="batch 4,096, so four times the steps; cosine",
+        ),
         *other_rates("gru/PD10", "gru-attention/PD10", "copynet/PD10", "transformer/PD10"),
     ),
     notes=(

@@ -32,6 +32,14 @@ TABLE = Table(
     ),
     ours=(
         own("cosine", "permneti/PI20", seeds=3, schedule="cosine", note="cosine, against spikes"),
+        own(
+            "exact",
+            "permneti/PI20",
+            seeds=3,
+            schedule="cosine",
+            precision="fp32",
+            note="cosine, products in full single precision",
+        ),
         *other_rates("gru/PI10", "gru-attention/PI10", "copynet/PI10", "transformer/PI10"),
     ),
     notes=(

@@ -60,8 +60,8 @@ def _steps(rows: list[dict[str, Any]]) -> Section:
         (
             "At the paper's batch and sizes. Straightforward is `benchmarks/yardstick.py`: the "
             "same equations in eager PyTorch, batched, TF32, fused AdamW, no host synchronisation, "
-            "in the same run. The floor counts the products and bytes that no version can leave out; "
-            "`python -m benchmarks.speed` measures all of it.",
+            "in the same run. The floor counts the products and bytes that no version can leave "
+            "out; `python -m benchmarks.speed` measures all of it.",
         ),
     )
 
