@@ -48,6 +48,15 @@ def attention(name: str, batch: int, length: int, width: int, dtype: torch.dtype
     ):  # fmt: skip
         triton_attended.READ = columns, kib * 1024, warps
         report(f"{name} {dtype} attend {triton_attended.READ}", call, m_e.nbytes)
+    back = partial(
+        triton_attended.attend_backward,
+        torch.randn_like(read),
+        *(m_e, weights, rows, asking, torch.empty_like(weights)),
+        *(torch.empty_like(bias), torch.empty_like(bias), torch.zeros_like(h)),
+    )
+    for kib, programs in ((32, 4), (32, 2), (32, 1), (16, 4), (16, 2), (16, 1), (64, 2)):
+        triton_attended.READ_BACK = kib * 1024, programs
+        report(f"{name} {dtype} back {triton_attended.READ_BACK}", back, m_e.nbytes)
 
 
 def report(what: str, call: Callable[[], object], bytes_moved: int) -> None:

@@ -11,6 +11,9 @@ from torch import Tensor
 
 READ = 256, 16384, 4
 """Columns of M_e that a program reads, its bytes in flight, its warps."""
+READ_BACK = 32768, 4
+"""Bytes in flight on the way back, and programs that share a long example, or the chip would wait
+for few of them."""
 
 
 @triton.jit
@@ -175,18 +178,18 @@ def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, a
                     dh: Tensor) -> None:  # fmt: skip
     batch, length, width = m_e.shape
     columns = _up(width)
-    chunk = min(_up(length), max(1, 32768 // (columns * m_e.element_size())))
-    # A long example is shared by several programs, or the chip would wait for few of them.
-    spans = 4 if length > 4 * chunk else 1
+    size, most = READ_BACK
+    chunk = min(_up(length), max(1, size // (columns * m_e.element_size())))
+    spans = most if length > most * chunk else 1
     span = chunk * triton.cdiv(length, chunk * spans)
     parts = dread.new_empty(batch, spans, 3)
     _attend_backward[(batch, spans)](
         dread, m_e, weights, rows, dweights, parts, length, width, span,
         CHUNK=chunk, DS=columns, num_warps=8 if columns >= 512 else 4,
     )  # fmt: skip
-    size = dh.shape[1]
+    state = dh.shape[1]
     _scalar_backward[(batch,)](
-        parts, asking, mean, dscalar, dh, size, SPANS=spans, SS=_up(size), num_warps=1
+        parts, asking, mean, dscalar, dh, state, SPANS=spans, SS=_up(state), num_warps=1
     )
 
 
