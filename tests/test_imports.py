@@ -13,8 +13,10 @@ ROOT = Path(permnet.__file__).parent
 
 ORDER = (
     "errors",
+    "limits",
     "vocab",
     "tasks",
+    "binary",
     "batch",
     "ops",
     "kernels",
@@ -85,6 +87,7 @@ def fresh(code: str) -> None:
 
 
 EXTRAS = ("lightning_fabric", "torchmetrics", "pyarrow", "matplotlib", "pycparser", "fastapi")
+EXTRAS += ("capstone", "unicorn")
 
 
 def test_importing_the_package_imports_neither_torch_nor_an_extra() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from permnet import limits
 from permnet.errors import PermnetError
 from permnet.tasks.switch import compiler
 from permnet.tasks.switch.assembly import Lines, alone, labels, renumbered
@@ -130,10 +131,10 @@ def test_no_file_is_read_and_none_is_left(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_limits_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     source = "int f(int p0) { return p0; }"
-    monkeypatch.setattr(compiler, "MEMORY", 8 << 20)
+    monkeypatch.setattr(limits, "MEMORY", 8 << 20)
     assert assemble([source]) == [None]
     monkeypatch.undo()
-    monkeypatch.setattr(compiler, "OUTPUT", 100)
+    monkeypatch.setattr(limits, "OUTPUT", 100)
     assert assemble([source]) == [None]
 
 

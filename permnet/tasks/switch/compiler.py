@@ -7,29 +7,18 @@ as already preprocessed, so that no `#include` reads a file.
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from permnet.errors import PermnetError
+from permnet.limits import run_limited
 from permnet.tasks.switch.assembly import Lines, functions
 from permnet.tasks.switch.canonical import PRELUDE
 
 FLAGS = ("-O0", "-masm=intel", "-fno-asynchronous-unwind-tables", "-fno-jump-tables")
 BATCH = 200  # functions that gcc gets at once: its start is then a small part of the time
-SECONDS = 60
-MEMORY = 2 << 30
-OUTPUT = 256 << 20
-
-# Limits are set between fork and exec; a Python function called there is unsafe beside threads.
-_LIMITED = """
-import os, resource, sys
-for limit, value in zip(("RLIMIT_CPU", "RLIMIT_AS", "RLIMIT_FSIZE"), map(int, sys.argv[1:4])):
-    resource.setrlimit(getattr(resource, limit), (value, value))
-os.execv(sys.argv[4], sys.argv[4:])
-"""
 
 
 @lru_cache
@@ -75,17 +64,9 @@ def _compile(source: str, cc: str, flags: Sequence[str]) -> str | None:
     with tempfile.TemporaryDirectory(prefix="permnet-") as folder:
         given, made = Path(folder, "in.i"), Path(folder, "out.s")
         given.write_text(source)
-        limits = map(str, (SECONDS, MEMORY, OUTPUT))
-        launch = [sys.executable, "-I", "-S", "-c", _LIMITED, *limits, compiler]
         try:
-            subprocess.run(
-                [*launch, *flags, "-w", "-S", "-o", made.name, given.name],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=2 * SECONDS,
-                check=True,
+            run_limited(
+                [compiler, *flags, "-w", "-S", "-o", made.name, given.name], folder=Path(folder)
             )
             return made.read_text()
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired):

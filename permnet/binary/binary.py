@@ -1,0 +1,323 @@
+"""A file of machine code as one space of addresses, with its functions, their names and bytes.
+
+An object has no addresses yet: its sections are laid out one after another from 0, and its
+relocations are applied, so that what follows need not know the difference. What it lacks (functions
+of other files) gets addresses behind its end, by which it is named.
+"""
+
+import mmap
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from permnet.binary import elf
+from permnet.binary.elf import Elf, Section, read_elf
+from permnet.binary.frames import function_ranges
+from permnet.errors import PermnetError
+
+FUNCTION, DATA_OBJECT, SECTION_SYMBOL, FILE_SYMBOL, INDIRECT = 2, 1, 3, 4, 10
+UNDEFINED, RESERVED = 0, 0xFF00
+STUB = 16  # bytes of an entry of a procedure linkage table, and of an outside name here
+
+# Relocation: bytes written, relative to their own address or not.
+_PATCHES = {1: (8, False), 2: (4, True), 4: (4, True), 9: (4, True), 41: (4, True), 42: (4, True)}
+_PATCHES |= {10: (4, False), 11: (4, False), 24: (8, True)}
+_GOT = (9, 41, 42)  # the address itself lies in a table that the linker makes
+_JUMP_SLOT, _GLOBAL_DATA = 7, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """Machine code from `address` on; `binary` knows the names of what it refers to."""
+
+    name: str
+    address: int
+    size: int
+    code: memoryview = field(repr=False)
+    binary: "Binary" = field(repr=False, compare=False)
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes at an address; none where the file holds none, such as `.bss`."""
+
+    section: Section
+    address: int
+    content: memoryview
+
+    @property
+    def end(self) -> int:
+        return self.address + self.section.size
+
+
+class Binary:
+    """The functions of an ELF file and the bytes at its addresses."""
+
+    def __init__(self, data: memoryview) -> None:
+        self.elf = read_elf(data)
+        self.is_object = self.elf.type == elf.OBJECT
+        self._outside: dict[str, int] = {}
+        self.regions = _object_regions(self.elf) if self.is_object else _regions(self.elf)
+        if sum(len(region.content) for region in self._code) > 2 * len(data):
+            raise PermnetError(
+                "sections of code overlap to more than twice the file: it is damaged"
+            )
+        if self.is_object:
+            self._relocate()
+
+    def functions(self) -> Iterator[Function]:
+        """In order of address, without overlaps: an inner symbol ends the function around it."""
+        starts, sizes, names = self._function_table
+        for region in self._code:
+            first, last = np.searchsorted(starts, [region.address, region.end])
+            for i in range(first, last):
+                start = int(starts[i])
+                end = min(start + int(sizes[i]), region.end)
+                if i + 1 < last:
+                    end = min(end, int(starts[i + 1]))
+                offset, size = start - region.address, end - start
+                if size > 0:
+                    name = self._symbol_name(int(names[i])) or f"sub_{start:x}"
+                    code = region.content[offset : offset + size]
+                    yield Function(name, start, size, code, self)
+
+    def read_only(self, address: int, size: int) -> bytes | None:
+        """Bytes that no running program can change; None where there are none."""
+        region = self._region(address, size)
+        if region is None or region.section.flags & elf.WRITE:
+            return None
+        offset = address - region.address
+        return bytes(region.content[offset : offset + size])
+
+    def is_code(self, address: int) -> bool:
+        region = self._region(address, 1)
+        return region is not None and bool(region.section.flags & elf.EXECUTE)
+
+    def name(self, address: int) -> str | None:
+        """Of a function or a datum at an address, here or elsewhere."""
+        if address in self._outside_names:
+            return self._outside_names[address]
+        starts, _, names = self._name_table
+        i = int(np.searchsorted(starts, address))
+        if i < len(starts) and starts[i] == address:
+            return self._symbol_name(int(names[i]))
+        return None
+
+    def is_outside(self, address: int) -> bool:
+        """Whether the name at an address is defined in another file."""
+        return address in self._outside_names
+
+    def nearest(self, address: int) -> tuple[str, int] | None:
+        """The named datum that an address lies in, and how far in it lies."""
+        starts, sizes, names = self._name_table
+        i = int(np.searchsorted(starts, address, side="right")) - 1
+        if i < 0 or not address < starts[i] + max(int(sizes[i]), 1):
+            return None
+        name = self._symbol_name(int(names[i]))
+        return (name, address - int(starts[i])) if name else None
+
+    def _region(self, address: int, size: int) -> Region | None:
+        for region in self.regions:
+            if region.address <= address and address + size <= region.address + len(region.content):
+                return region
+        return None
+
+    @cached_property
+    def _code(self) -> list[Region]:
+        """Without the stubs through which other files' functions are called."""
+        code = [r for r in self.regions if r.section.flags & elf.EXECUTE and len(r.content)]
+        code = [r for r in code if not r.section.name.startswith((".plt", ".init", ".fini"))]
+        return sorted(code, key=lambda region: region.address)
+
+    @cached_property
+    def _symbols(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Address, size, kind and number of each symbol that is defined here."""
+        columns: list[tuple[np.ndarray, ...]] = []
+        for table, (_, rows) in enumerate(self._symbol_tables):
+            at = np.flatnonzero((rows["section"] != UNDEFINED) & (rows["section"] < RESERVED))
+            kept = rows[at]
+            address = kept["value"].astype(np.int64)
+            if self.is_object:
+                bases = {r.section: r.address for r in self.regions}
+                base = np.array([bases.get(s, -1) for s in self.elf.sections], dtype=np.int64)
+                section = np.minimum(kept["section"], len(base) - 1)
+                address = np.where(base[section] < 0, -1, address + base[section])
+            columns.append(
+                (address, kept["size"].astype(np.int64), kept["info"] & 15, at * 2 + table)
+            )
+        address, size, kind, number = (
+            np.concatenate([np.zeros(0, np.int64), *part])
+            for part in (zip(*columns, strict=True) if columns else ((), (), (), ()))
+        )
+        inside = (address >= 0) & (size >= 0) & (size < elf.ADDRESS_LIMIT)
+        return address[inside], size[inside], kind[inside], number[inside]
+
+    @cached_property
+    def _symbol_tables(self) -> list[tuple[Section, np.ndarray]]:
+        """The full table, which a stripped file lacks, and that of what is loaded or shared."""
+        kinds = (elf.SYMBOL_TABLE, elf.DYNAMIC_SYMBOLS)
+        return [next(self.elf.tables(kind), (NOTHING, np.zeros(0, elf.SYMBOL))) for kind in kinds]
+
+    def _symbol_name(self, number: int) -> str:
+        if number < 0:
+            return ""
+        row, table = divmod(number, 2)
+        section, rows = self._symbol_tables[table]
+        return self.elf.string(self.elf.linked(section), int(rows["name"][row]))
+
+    @cached_property
+    def _function_table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Starts, sizes and symbols of functions, by address; symbol -1 for one without a name."""
+        address, size, kind, number = self._symbols
+        named = ((kind == FUNCTION) | (kind == INDIRECT)) & (size > 0)
+        framed = np.array(list(self._framed()), dtype=np.int64).reshape(-1, 2)
+        if self.is_object and not named.any() and not len(framed):
+            return self._unmarked()
+        starts = np.concatenate([address[named], framed[:, 0]])
+        sizes = np.concatenate([size[named], framed[:, 1]])
+        names = np.concatenate([number[named], np.full(len(framed), -1)])
+        _, first = np.unique(starts, return_index=True)  # symbols come first, so they win
+        return starts[first], sizes[first], names[first]
+
+    def _unmarked(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Functions of an object that tells none: code from each label, or start of code, on."""
+        address, _, kind, number = self._symbols
+        plain = kind == 0
+        starts = np.concatenate([address[plain], [region.address for region in self._code]])
+        names = np.concatenate([number[plain], np.full(len(self._code), -1)])
+        starts, first = np.unique(starts.astype(np.int64), return_index=True)
+        return starts, np.full(len(starts), 1 << 31), names[first]
+
+    def _framed(self) -> Iterator[tuple[int, int]]:
+        for region in self.regions:
+            if region.section.name == ".eh_frame":
+                for start, size in function_ranges(region.content, region.address):
+                    if start + size <= elf.ADDRESS_LIMIT:
+                        yield start, size
+
+    @cached_property
+    def _name_table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        address, size, kind, number = self._symbols
+        shown = (kind != SECTION_SYMBOL) & (kind != FILE_SYMBOL)
+        address, size, number = address[shown], size[shown], number[shown]
+        starts, first = np.unique(address, return_index=True)
+        return starts, size[first], number[first]
+
+    @cached_property
+    def _outside_names(self) -> dict[int, str]:
+        named = {address: name for name, address in self._outside.items()}
+        return named if self.is_object else named | self._stubs()
+
+    def _stubs(self) -> dict[int, str]:
+        """Names of the stubs of a linked file, by the slots that they jump through."""
+        slots: dict[int, str] = {}
+        for section, rows in self.elf.tables(elf.RELOCATIONS):
+            symbols = self.elf.linked(section)
+            if symbols is None or symbols.type != elf.DYNAMIC_SYMBOLS:
+                continue
+            table = self._symbol_tables[1][1]
+            kind = rows["info"] & 0xFFFFFFFF
+            for row in rows[(kind == _JUMP_SLOT) | (kind == _GLOBAL_DATA)]:
+                i = int(row["info"]) >> 32
+                if i < len(table):
+                    slots[int(row["offset"])] = self._symbol_name(i * 2 + 1)
+        stubs = dict(slots)  # a call may also go through the slot itself
+        for region in self.regions:
+            if region.section.name.startswith(".plt"):
+                for offset in range(0, len(region.content) - STUB + 1, 8):
+                    entry = bytes(region.content[offset : offset + STUB])
+                    jump = entry.find(b"\xff\x25")
+                    if 0 <= jump <= 5:  # behind endbr64 and bnd
+                        (distance,) = struct.unpack_from("<i", entry, jump + 2)
+                        slot = region.address + offset + jump + 6 + distance
+                        if slot in slots:
+                            stubs.setdefault(region.address + offset, slots[slot])
+        return stubs
+
+    def _relocate(self) -> None:
+        """Write addresses where an object leaves them open."""
+        regions = {region.section: region for region in self.regions}
+        free = max((region.end for region in self.regions), default=0)
+        free = -(-free // 4096) * 4096 + 4096
+        for section, rows in self.elf.tables(elf.RELOCATIONS):
+            target = (
+                self.elf.sections[section.info] if section.info < len(self.elf.sections) else None
+            )
+            table = self._symbol_tables[0][1]
+            if target is None or target not in regions:
+                continue
+            region = regions[target]
+            for row in rows:
+                offset, info, addend = (int(row[n]) for n in ("offset", "info", "addend"))
+                symbol, kind = info >> 32, info & 0xFFFFFFFF
+                size, relative = _PATCHES.get(kind, (0, False))
+                if not size or symbol >= len(table) or offset + size > len(region.content):
+                    continue
+                index = int(table["section"][symbol])
+                base = 0
+                if kind in _GOT or index == UNDEFINED or index >= RESERVED:
+                    name = self._symbol_name(symbol * 2) + "@GOTPCREL" * (kind in _GOT)
+                    base = self._outside.setdefault(name, free + STUB * len(self._outside))
+                elif index < len(self.elf.sections) and self.elf.sections[index] in regions:
+                    base = regions[self.elf.sections[index]].address + int(table["value"][symbol])
+                value = base + addend - (region.address + offset if relative else 0)
+                content = region.content[offset : offset + size]
+                content[:] = (value % (1 << 8 * size)).to_bytes(size, "little")
+
+
+NOTHING = Section("", 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def _regions(file: Elf) -> list[Region]:
+    return [
+        Region(section, section.address, file.bytes(section))
+        for section in file.sections
+        if section.flags & elf.ALLOC
+    ]
+
+
+def _object_regions(file: Elf) -> list[Region]:
+    """Code, then data, each in the file's order: with one section of code it stays at 0."""
+    regions, address, held = [], 0, 0
+    loaded = [section for section in file.sections if section.flags & elf.ALLOC]
+    for section in sorted(loaded, key=lambda section: not section.flags & elf.EXECUTE):
+        content = file.bytes(section)
+        held += len(content)
+        if held > 2 * len(file.data):
+            raise PermnetError("sections overlap to more than twice the file: it is damaged")
+        align = max(16, section.align if section.align <= 4096 else 4096)
+        address = -(-address // align) * align
+        if address + section.size >= 1 << 31:
+            raise PermnetError(f"the sections of an object have 2 GiB at most: {section.name!r}")
+        regions.append(Region(section, address, memoryview(bytearray(content))))
+        address += section.size
+    return regions
+
+
+def is_elf(path: Path) -> bool:
+    """Whether a file begins as an ELF file does."""
+    with path.open("rb") as file:
+        return file.read(4) == elf.MAGIC
+
+
+@contextmanager
+def open_binary(path: Path) -> Iterator[Binary]:
+    """An ELF file, mapped rather than read: only what is looked at takes memory."""
+    try:
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise PermnetError(f"cannot read it: {error.strerror}") from error
+    except ValueError as error:  # an empty file cannot be mapped
+        raise PermnetError("the file is empty") from error
+    # Views of it live as long as the functions handed out: the last one closes it.
+    yield Binary(memoryview(mapped))

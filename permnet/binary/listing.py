@@ -1,0 +1,115 @@
+"""A function as text in gcc's manner, which the lexer of the switch data reads.
+
+  401136:  83 7d fc 05   cmp dword ptr [rbp - 4], 5        cmp  DWORD PTR -4[rbp], 5
+  40113a:  74 09         je 0x401145                       je   .L1
+
+Label names are lost in machine code and given anew, by address. So is what gcc left no trace of: a
+label that nothing jumps to, and which of two encodings of one instruction was meant.
+"""
+
+from permnet.binary.binary import Function
+from permnet.binary.decode import Instruction, instructions
+from permnet.binary.operands import SIZES, Memory, Number, Operand, Register
+
+# Names that gcc prefers for the same instruction.
+_SYNONYMS = {"shl": "sal", "jae": "jnb", "setae": "setnb", "cmovae": "cmovnb"}
+_SYNONYMS |= {"movsxd": "movsx"}
+_SIZE_NAMES = {bits: name.upper() for name, bits in SIZES.items() if name != "xword"}
+_UNSIGNED = ("shl", "shr", "sal", "sar", "rol", "ror")
+
+
+def labelled_assembly(function: Function) -> str:
+    """Lines of Intel syntax: `name:`, instructions, and `.L1:`, `.L2:`, … where jumps lead."""
+    code = list(instructions(function))
+    known = {instruction.address for instruction in code}
+    targets = {t for i in code if (t := _target(i)) is not None and i.mnemonic != "call"}
+    labels = {t: f".L{n}" for n, t in enumerate(sorted(targets & known), 1)}
+    names = _Names(function, labels)
+    lines = [f"{function.name}:"]
+    for instruction in code:
+        if instruction.address in labels:
+            lines.append(f"{labels[instruction.address]}:")
+        lines.append(f"\t{_line(instruction, names)}".rstrip())
+    lines.append(f"\t.size\t{function.name}, .-{function.name}")
+    return "\n".join(lines) + "\n"
+
+
+class _Names:
+    """What addresses are called inside one function."""
+
+    def __init__(self, function: Function, labels: dict[int, str]) -> None:
+        self._binary, self._labels = function.binary, labels
+        self._constants: dict[int, str] = {}
+
+    def code(self, address: int) -> str:
+        if address in self._labels:
+            return self._labels[address]
+        name = self._binary.name(address)
+        if not name:
+            return f"sub_{address:x}"
+        return f"{name}@PLT" if self._binary.is_outside(address) else name
+
+    def data(self, address: int) -> tuple[str, int]:
+        """A symbol and an offset; data without a name are `.LC0`, `.LC1`, … as gcc calls them."""
+        if name := self._binary.name(address):
+            return name, 0
+        if found := self._binary.nearest(address):
+            return found
+        return self._constants.setdefault(address, f".LC{len(self._constants)}"), 0
+
+
+def _target(instruction: Instruction) -> int | None:
+    """Where a jump or call leads, if that is written in it."""
+    if instruction.mnemonic != "call" and not instruction.mnemonic.startswith("j"):
+        return None
+    operand = instruction.operands[0] if instruction.operands else None
+    return operand.value if isinstance(operand, Number) else None
+
+
+def _line(instruction: Instruction, names: _Names) -> str:
+    mnemonic = _SYNONYMS.get(instruction.mnemonic, instruction.mnemonic)
+    if mnemonic == "nop":
+        return "nop"
+    target = _target(instruction)
+    if target is not None:
+        operands = names.code(target)
+    else:
+        bits = _bits(instruction)
+        operands = ", ".join(_operand(o, instruction, bits, names) for o in instruction.operands)
+    return f"{instruction.prefix} {mnemonic}\t{operands}".strip()
+
+
+def _bits(instruction: Instruction) -> int:
+    """The size at which an instruction takes its immediate: that of its first operand."""
+    match instruction.operands:
+        case (Register() as register, *_) if register.general:
+            return register.general[1]
+        case (Memory() as memory, *_):
+            return memory.bits
+    return 64
+
+
+def _operand(operand: Operand, instruction: Instruction, bits: int, names: _Names) -> str:
+    if isinstance(operand, Register):
+        return operand.name
+    if isinstance(operand, Number):
+        if instruction.mnemonic in _UNSIGNED:
+            return str(operand.value)
+        value = operand.value % (1 << bits)
+        return str(value - (1 << bits) if bits and value >> (bits - 1) else value)
+    size = f"{_SIZE_NAMES.get(operand.bits, '')} PTR " if operand.bits else ""
+    segment = f"{operand.segment}:" if operand.segment else ""
+    return f"{size}{segment}{_place(operand, instruction, names)}"
+
+
+def _place(memory: Memory, instruction: Instruction, names: _Names) -> str:
+    """`-4[rbp]`, `[rax+rdx*4]`, `0[0+rax*4]`, `name[rip]`."""
+    if memory.base == "rip":
+        name, offset = names.data(instruction.end + memory.displacement)
+        return f"{name}[rip{f'+{offset}' if offset else ''}]"
+    if memory.segment and not memory.base and not memory.index:
+        return str(memory.displacement)
+    index = f"{memory.index}*{memory.scale}" if memory.scale > 1 else memory.index
+    inside = "+".join(part for part in (memory.base or "0" * bool(index), index) if part)
+    shown = memory.displacement or not memory.base
+    return f"{memory.displacement if shown else ''}[{inside}]"
