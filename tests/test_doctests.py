@@ -14,6 +14,7 @@ MODULES = [
     "tasks.switch.assembly",
     "tasks.switch.ctokens",
     "tasks.switch.dataset",
+    "tasks.switch.skeleton",
     "vocab",
 ]
 
