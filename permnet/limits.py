@@ -1,9 +1,12 @@
 """Other programs, run within limits of time, memory and output, without a shell or a terminal."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 SECONDS = 60
 MEMORY = 2 << 30
@@ -18,15 +21,27 @@ os.execv(sys.argv[4], sys.argv[4:])
 """
 
 
-def run_limited(command: Sequence[str], folder: Path) -> None:
-    """Run a program, given by its full path, in a folder; CalledProcessError or TimeoutExpired."""
+def run_limited(command: Sequence[str], folder: Path, messages: IO[bytes] | None = None) -> None:
+    """Run a program, given by its full path, in a folder; CalledProcessError or TimeoutExpired.
+
+    What it says of errors goes to `messages`. Nothing that it started outlives a timeout or an
+    interrupt.
+    """
     limits = map(str, (SECONDS, MEMORY, OUTPUT))
-    subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _LIMITED, *limits, *command],
         cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=2 * SECONDS,
-        check=True,
+        stderr=messages or subprocess.DEVNULL,
+        start_new_session=True,
     )
+    try:
+        code = process.wait(timeout=2 * SECONDS)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if code:
+        raise subprocess.CalledProcessError(code, list(command))

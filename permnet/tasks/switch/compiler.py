@@ -8,9 +8,10 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from permnet.errors import PermnetError
 from permnet.limits import run_limited
@@ -19,6 +20,11 @@ from permnet.tasks.switch.canonical import PRELUDE
 
 FLAGS = ("-O0", "-masm=intel", "-fno-asynchronous-unwind-tables", "-fno-jump-tables")
 BATCH = 200  # functions that gcc gets at once: its start is then a small part of the time
+Stage = Literal["-S", "-c"]
+
+
+class CompileError(PermnetError):
+    """C that the compiler refuses, or cannot finish within the limits."""
 
 
 @lru_cache
@@ -36,38 +42,55 @@ def assemble(
     prelude: str = PRELUDE,
     cc: str = "gcc",
     flags: Sequence[str] = FLAGS,
+    stage: Stage = "-S",
+    read: Callable[[bytes], dict[str, Lines]] = lambda made: functions(made.decode()),
 ) -> list[Lines | None]:
-    """The assembly of functions named `f`, in order; None for one that does not compile."""
-    text = _compile(
-        "\n".join([prelude, *(_named(source, f"f{i}") for i, source in enumerate(sources))]),
-        cc,
-        flags,
-    )
-    found = functions(text) if text is not None else {}
+    """The assembly of functions named `f`, in order; None for one that does not compile.
+
+    `read` finds the functions in what the compiler made: assembly, or an object with `-c`.
+    """
     names = [f"f{i}" for i in range(len(sources))]
+    named = map(_named, sources, names)
+    try:
+        found = read(compile_c("\n".join([prelude, *named]), cc, flags, stage))
+    except CompileError:
+        found = {}
     if found.keys() == set(names):
         return [found[name] for name in names]
     if len(sources) == 1:
         return [None]
     half = len(sources) // 2  # some do not compile: find out which
     parts = (part for part in (sources[:half], sources[half:]) if part)
-    return [lines for part in parts for lines in assemble(part, prelude, cc, flags)]
+    return [
+        lines for part in parts for lines in assemble(part, prelude, cc, flags, stage, read)
+    ]
 
 
 def _named(source: str, name: str) -> str:
     return re.sub(r"\bf\b", name, source, count=1)
 
 
-def _compile(source: str, cc: str, flags: Sequence[str]) -> str | None:
-    """The assembly of a file; None if it does not compile."""
+def compile_c(
+    source: str, cc: str = "gcc", flags: Sequence[str] = FLAGS, stage: Stage = "-S"
+) -> bytes:
+    """What the compiler makes of preprocessed C: assembly, or an object with `-c`."""
     compiler, _ = find_compiler(cc)
     with tempfile.TemporaryDirectory(prefix="permnet-") as folder:
-        given, made = Path(folder, "in.i"), Path(folder, "out.s")
+        given, made, told = (Path(folder, name) for name in ("in.i", "out", "messages"))
         given.write_text(source)
+        command = [compiler, *flags, "-w", stage, "-o", made.name, given.name]
         try:
-            run_limited(
-                [compiler, *flags, "-w", "-S", "-o", made.name, given.name], folder=Path(folder)
-            )
-            return made.read_text()
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-            return None
+            with told.open("wb") as messages:
+                run_limited(command, Path(folder), messages)
+            return made.read_bytes()
+        except subprocess.TimeoutExpired as error:
+            raise CompileError(f"it takes longer than {error.timeout} seconds") from error
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+            raise CompileError(_first_error(told)) from error
+
+
+def _first_error(told: Path) -> str:
+    with told.open(errors="replace") as file:
+        lines = file.read(10_000).splitlines()
+    error = next((line for line in lines if "error:" in line), "it does not compile")
+    return error.removeprefix("in.i:")
