@@ -1,6 +1,7 @@
 """Sequence-to-sequence models that resolve references.
 
     permnet.resolve("a 1 b 2 c 3 <sep> 1 3 2").tokens   # a trained model's answer: a c b
+    permnet.decompile(assembly)[0].c                    # C, and whether it was verified
     permnet.benchmark("PI20").split("test")             # 100,000 frozen examples
     permnet.score("PI20", predictions)                  # anyone's output on them
     permnet.load("PI1-4").model                         # a torch.nn.Module
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from permnet.answers import resolve
     from permnet.checkpoint import load
+    from permnet.decompiling.pipeline import decompile
     from permnet.models import DirectResolver, IndirectResolver, PermNetD, PermNetI
     from permnet.scoring import score
     from permnet.tasks.benchmarks import benchmark
@@ -26,6 +28,7 @@ __all__ = [
     "PermNetD",
     "PermNetI",
     "benchmark",
+    "decompile",
     "load",
     "resolve",
     "score",
@@ -37,6 +40,7 @@ _HOMES = {
     "PermNetD": "permnet.models",
     "PermNetI": "permnet.models",
     "benchmark": "permnet.tasks.benchmarks",
+    "decompile": "permnet.decompiling.pipeline",
     "load": "permnet.checkpoint",
     "resolve": "permnet.answers",
     "score": "permnet.scoring",

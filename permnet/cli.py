@@ -11,6 +11,7 @@ import tyro
 
 from permnet import __version__
 from permnet.commands.data import data
+from permnet.commands.decompile import decompile
 from permnet.commands.eval import evaluate
 from permnet.commands.models import models
 from permnet.commands.report import report
@@ -24,6 +25,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "data": data,
     "score": score,
     "resolve": resolve,
+    "decompile": decompile,
     "eval": evaluate,
     "models": models,
     "train": train,
@@ -73,7 +75,7 @@ def _run(arguments: list[str]) -> int:
         firsts = {
             name: (command.__doc__ or "").split("\n")[0] for name, command in COMMANDS.items()
         }
-        print(HELP.format(commands="\n".join(f"    {n:9}{first}" for n, first in firsts.items())))
+        print(HELP.format(commands="\n".join(f"    {n:10}{first}" for n, first in firsts.items())))
         return 0
     if name == "--version":
         print(f"permnet {__version__}")

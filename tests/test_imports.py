@@ -29,6 +29,7 @@ ORDER = (
     "checkpoint",
     "evaluate",
     "answers",
+    "decompiling",
     "display",
     "provenance",
     "runfolder",

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import IO, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from permnet.commands.files import replacing
 from permnet.display import progress_bar
 from permnet.errors import PermnetError, unknown
 from permnet.tasks.benchmarks import SplitName
@@ -76,7 +77,7 @@ def data(
         if find_spec("pyarrow") is None:
             raise PermnetError("--format parquet needs pyarrow: pip install 'permnet[parquet]'")
     examples = _examples(benchmark, split, limit, labels, data)
-    with _standard_output() if out is None else _replacing(out, force) as file:
+    with _standard_output() if out is None else replacing(out, force) as file:
         _write(examples, format, file)
     return 0
 
@@ -157,22 +158,3 @@ def _standard_output() -> Iterator[IO[bytes]]:
     except BrokenPipeError:
         # Python flushes once more when it exits: give it somewhere to flush to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _replacing(out: Path, force: bool) -> Iterator[IO[bytes]]:
-    """A file that takes its name only when it is complete; trouble is found before any work."""
-    partial = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        if out.exists() and not out.is_file():
-            raise PermnetError(f"cannot write {out}: it is not a regular file")
-        if out.exists() and not force:
-            raise PermnetError(f"{out} exists: choose another name or add --force")
-        with ExitStack() as stack:
-            file = partial.open("xb")
-            stack.callback(partial.unlink, missing_ok=True)
-            with file:
-                yield file
-            partial.replace(out)
-    except OSError as error:
-        raise PermnetError(f"cannot write {out}: {error.strerror or error}") from error

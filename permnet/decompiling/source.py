@@ -8,7 +8,9 @@ from functools import cached_property
 from pathlib import Path
 
 from permnet.decompiling.syntax import tokens
+from permnet.decompiling.toolchain import Compiler
 from permnet.errors import PermnetError
+from permnet.tasks.switch.compiler import CompileError, Stage
 
 LARGEST = 64 << 20  # bytes of a file
 LONGEST = 4_000  # lines of a function that are looked at: of those in the data 900 is the most
@@ -38,13 +40,13 @@ class Line:
 class Function:
     """One function's assembly; labels that nothing jumps to are left out.
 
-    `compiled` says how to compare with it: as assembly (`-S`) or as an object (`-c`).
+    `stage` says what a compiler has to make to be compared with it: assembly or an object.
     """
 
     file: str
     name: str
     lines: tuple[Line, ...] = field(repr=False)
-    compiled: str = "-S"
+    stage: Stage = "-S"
 
     @cached_property
     def tokens(self) -> list[list[str]]:
@@ -69,7 +71,7 @@ class Function:
         ]
 
 
-def functions(text: str, file: str = "<text>", compiled: str = "-S") -> list[Function]:
+def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Function]:
     """The functions of assembly text, in order.
 
     A function begins at a label that is not local, in a section of code, and ends at its `.size`,
@@ -96,7 +98,7 @@ def functions(text: str, file: str = "<text>", compiled: str = "-S") -> list[Fun
         elif lines is not None:
             lines.append(Line(number, statement))
     return [
-        Function(file, name, tuple(lines), compiled)
+        Function(file, name, tuple(lines), stage)
         for name, lines in found
         if any(not line.text.endswith(":") for line in lines)
     ]
@@ -148,3 +150,31 @@ def decoded(raw: bytes, file: str) -> str:
     if "\0" in text:
         raise PermnetError(f"{file} is neither text nor ELF: byte 0x00 at {text.index(chr(0))}")
     return text
+
+
+def read(path: str, compiler: Compiler) -> list[Function]:
+    """The functions of a file, which may be assembly, C, an object or a program; `-` is stdin."""
+    raw, shown = load(path), "standard input" if path == "-" else path
+    text = decoded(raw, shown)
+    if Path(path).suffix in (".c", ".i"):
+        text = compiled(text, shown, compiler)
+    found = functions(text, shown)
+    if not found:
+        raise PermnetError(f"{shown} holds no function: assembly (gcc -S), C or ELF is expected")
+    return found
+
+
+def compiled(text: str, file: str, compiler: Compiler) -> str:
+    """The assembly of a C file, which may use the prelude."""
+    if directive := re.search(r"^\s*#\s*[a-z].*", text, re.M):
+        raise PermnetError(
+            f"{file} is not preprocessed, {directive[0].strip()[:80]!r}: give it what "
+            "`gcc -E -P` makes of it"
+        )
+    try:
+        return compiler.assembly(f"{compiler.prelude} {text}")
+    except CompileError:  # its own declarations may differ
+        try:
+            return compiler.assembly(text)
+        except CompileError as error:
+            raise PermnetError(f"{compiler.cc} does not compile {file}: {error}") from error

@@ -26,7 +26,10 @@ _SUFFIXED = re.compile(
 )
 _EXTENDED = re.compile(r"(mov[sz])([bwl])([wlq])")
 _RENAMED = {
-    **{"cltq": "cdqe", "cltd": "cdq", "cqto": "cqo", "cwtl": "cwde"},
+    "cltq": "cdqe",
+    "cltd": "cdq",
+    "cqto": "cqo",
+    "cwtl": "cwde",
     **{f"{name}q": name for name in ("ret", "leave", "call", "jmp")},
 }
 _BARE = re.compile(r"j[a-z]+|call|ret|leave|nop|endbr64|cmov[a-z]+|cdqe|cdq|cqo|cwde")

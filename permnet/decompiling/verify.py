@@ -7,60 +7,22 @@ function, get to the compiler; it only compiles, with limits and in a fresh fold
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from itertools import chain, pairwise
 
 from permnet.decompiling.source import functions
+from permnet.decompiling.toolchain import Compiler, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import Lines
-from permnet.tasks.switch.canonical import PRELUDE
-from permnet.tasks.switch.compiler import BATCH, FLAGS, Stage, assemble, find_compiler
-from permnet.tasks.switch.ctokens import layout, lex
+from permnet.tasks.switch.compiler import BATCH, Stage, assemble, find_compiler
+from permnet.tasks.switch.ctokens import layout
 
-_WORDS = frozenset(
-    "int long char void switch case default break return if else ( ) { } [ ] , ; : "
-    "= += -= *= &= |= ^= <<= >>= + - * & | ^ << >> == != > <=".split()
+_TOKEN = re.compile(
+    r"int|long|char|void|switch|case|default|break|return|if|else|[pv][0-9]|a0|-?[0-9]{1,10}"
+    r"|[(){}\[\],;:>]|[-+*&|^]=?|(?:<<|>>)=?|=|==|!=|<="
 )
-_NUMBER = re.compile(r"-?[0-9]{1,10}")
-_VARIABLE = re.compile(r"[pv][0-9]|a0")
-_PROTOTYPE = re.compile(
-    r"(?:void|char|int|long)(?: \*)? ([A-Za-z_]\w*) \( "
-    r"(?:void|(?:char|int|long)(?: \*)?(?: , (?:char|int|long)(?: \*)?)*) \) ;",
-    re.ASCII,
-)
-
 C = Sequence[str]
 """A function `f` as tokens."""
-
-
-@dataclass(frozen=True)
-class Compiler:
-    """What verification compiles with; the prelude declares the functions that may be called."""
-
-    cc: str = "gcc"
-    flags: tuple[str, ...] = FLAGS
-    prelude: str = PRELUDE
-
-    @property
-    def optimizes(self) -> bool:
-        """Functions compiled together may then change each other."""
-        levels = [flag for flag in self.flags if flag.startswith("-O")]
-        return bool(levels) and levels[-1] != "-O0"
-
-
-def prototypes(text: str) -> dict[str, str]:
-    """Each function that a text of prototypes declares, and its declaration.
-
-    >>> prototypes("int g0(int); void put(char, long *);")
-    {'g0': 'int g0 ( int ) ;', 'put': 'void put ( char , long * ) ;'}
-    """
-    given = " ".join(lex(text))
-    found = {match[1]: match[0] for match in _PROTOTYPE.finditer(given)}
-    if " ".join(found.values()) != given:
-        raise PermnetError(
-            f"prototypes are such as 'int get(int, long *); void put(char);', not {text!r}"
-        )
-    return found
 
 
 def verify(
@@ -81,9 +43,7 @@ def verify(
     size = 1 if compiler.optimizes else BATCH
     batches = (texts[first : first + size] for first in range(0, len(texts), size))
     made = chain.from_iterable(
-        assemble(
-            batch, compiler.prelude, compiler.cc, compiler.flags, stage, _READERS[stage]
-        )
+        assemble(batch, compiler.prelude, compiler.cc, compiler.flags, stage, _READERS[stage])
         for batch in batches
     )
     compiled = dict(zip(texts, made, strict=True))
@@ -98,12 +58,10 @@ def verify(
 def acceptable(c: C, callable: Iterable[str]) -> bool:
     """Whether tokens are of the task's language and, by braces and semicolons, one function `f`."""
     names = {*callable}
-    if len(c) < 2 or c[1] != "f" or c[-1] != "}" or "{" not in c:
+    if len(c) < 2 or c[1] != "f" or c[-1] != "}":
         return False
-    for token in (*c[:1], *c[2:]):
-        if not (token in _WORDS or token in names or _VARIABLE.fullmatch(token)):
-            if not _NUMBER.fullmatch(token):
-                return False
+    if not all(token in names or _TOKEN.fullmatch(token) for token in (c[0], *c[2:])):
+        return False
     depth = 0
     for at, token in enumerate(c):
         depth += (token == "{") - (token == "}")
@@ -114,20 +72,26 @@ def acceptable(c: C, callable: Iterable[str]) -> bool:
 
 def same(one: Iterable[str], other: Iterable[str]) -> bool:
     """Whether two functions differ in nothing but the names of their local labels."""
-    return _plain(one) == _plain(other)
+    return renumbered(one) == renumbered(other)
 
 
-def _plain(tokens: Iterable[str]) -> list[str]:
+def renumbered(tokens: Iterable[str], prefix: str = ":") -> list[str]:
+    """The tokens with the labels that they define named by number, in order of appearance."""
     tokens = list(tokens)
     own = {label for label, colon in pairwise(tokens) if colon == ":"}
     names: dict[str, str] = {}
     return [
-        names.setdefault(token, f":{len(names)}") if token in own else token for token in tokens
+        names.setdefault(token, f"{prefix}{len(names) + 1}") if token in own else token
+        for token in tokens
     ]
 
 
 def _assembly(made: bytes) -> dict[str, Lines]:
-    return {function.name: function.tokens for function in functions(made.decode())}
+    found = {}
+    for function in functions(made.decode(errors="replace")):
+        with suppress(PermnetError):  # instructions that are not of the task: then it is not the same
+            found[function.name] = function.tokens
+    return found
 
 
 _READERS: dict[Stage, Callable[[bytes], dict[str, Lines]]] = {"-S": _assembly}

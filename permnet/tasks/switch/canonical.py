@@ -27,11 +27,9 @@ from pycparser.c_parser import CParser, ParseError
 
 from permnet.errors import PermnetError
 from permnet.tasks.switch import tree
+from permnet.tasks.switch.ctokens import PRELUDE
 from permnet.tasks.switch.tree import Node
 
-PRELUDE = (
-    "int g0(int); int g1(int, int); long g2(long); void h0(void); void h1(int); void h2(int, int);"
-)
 COMMUTATIVE = ("+", "*", "&", "|", "^")
 OPERATORS = (*COMMUTATIVE, "-", "<<", ">>")
 COMPARISONS = ("==", "!=", ">", "<=")

@@ -16,7 +16,7 @@ from typing import Literal
 from permnet.errors import PermnetError
 from permnet.limits import run_limited
 from permnet.tasks.switch.assembly import Lines, functions
-from permnet.tasks.switch.canonical import PRELUDE
+from permnet.tasks.switch.ctokens import PRELUDE
 
 FLAGS = ("-O0", "-masm=intel", "-fno-asynchronous-unwind-tables", "-fno-jump-tables")
 BATCH = 200  # functions that gcc gets at once: its start is then a small part of the time
@@ -49,7 +49,7 @@ def assemble(
 
     `read` finds the functions in what the compiler made: assembly, or an object with `-c`.
     """
-    names = [f"f{i}" for i in range(len(sources))]
+    names = [f"permnet_{i}" for i in range(len(sources))]
     named = map(_named, sources, names)
     try:
         found = read(compile_c("\n".join([prelude, *named]), cc, flags, stage))
@@ -61,9 +61,7 @@ def assemble(
         return [None]
     half = len(sources) // 2  # some do not compile: find out which
     parts = (part for part in (sources[:half], sources[half:]) if part)
-    return [
-        lines for part in parts for lines in assemble(part, prelude, cc, flags, stage, read)
-    ]
+    return [lines for part in parts for lines in assemble(part, prelude, cc, flags, stage, read)]
 
 
 def _named(source: str, name: str) -> str:

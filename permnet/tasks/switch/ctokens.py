@@ -15,6 +15,11 @@ from collections.abc import Sequence
 
 from permnet.errors import PermnetError
 
+# What programs may call; the compiler sees it first.
+PRELUDE = (
+    "int g0(int); int g1(int, int); long g2(long); void h0(void); void h1(int); void h2(int, int);"
+)
+
 _TOKEN = re.compile(
     r"[A-Za-z_]\w*|-?\d+|(?:<<|>>|[-+*/%&|^=!<>])=|<<|>>|&&|\|\||[-+*/%&|^=!<>~?.,;:()\[\]{}]",
     re.ASCII,

@@ -1,0 +1,137 @@
+"""`permnet decompile`: the C of functions given as assembly, C, objects or programs."""
+
+import shlex
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import Positional, arg
+
+from permnet.commands.files import replacing
+from permnet.errors import PermnetError, unknown
+from permnet.tasks.switch.compiler import FLAGS
+
+if TYPE_CHECKING:
+    from permnet.decompiling.source import Function
+    from permnet.decompiling.toolchain import Compiler
+
+
+def decompile(
+    files: Positional[Annotated[tuple[str, ...], arg(metavar="[FILE ...]")]] = (),
+    /,
+    function: Annotated[str | None, arg(aliases=("-f",))] = None,
+    model: str | None = None,
+    n_best: int = 10,
+    map: bool = False,
+    json: bool = False,
+    out: Annotated[Path | None, arg(aliases=("-o",))] = None,
+    force: bool = False,
+    cc: str = "gcc",
+    cflags: str = shlex.join(FLAGS),
+    proto: str = "",
+) -> int:
+    """Write the C of functions around a switch, checked by compiling it again.
+
+    Files are assembly (Intel or AT&T syntax), C, which is compiled first, objects and ELF programs.
+    A function is marked verified where its C, compiled with the flags below, gives the same
+    assembly, names of labels aside, else unverified. Nothing is ever run.
+
+    The model was made for x86-64 functions that gcc compiled with -O0 -fno-jump-tables, with
+    integers and one switch. Others are refused with the reason; the exit code is then 1.
+
+    For example:
+
+        permnet decompile function.s
+        permnet decompile --map -f parse module.o
+        gcc -O0 -S -masm=intel -fno-jump-tables -o - x.c | permnet decompile --json
+        permnet decompile --proto "int get(int); void put(long);" -o out.c *.s
+
+    Args:
+        files: What to decompile; none, or -, for standard input.
+        function: Only the functions of this name.
+        model: A shipped decompiler or a checkpoint's folder; the shipped one unless given.
+        n_best: How many candidates are tried until one verifies.
+        map: Show the line of assembly from which each label and statement came.
+        json: Print a JSON object with the list of functions.
+        out: The file to write instead of standard output.
+        force: Overwrite the file if it exists.
+        cc: The compiler to verify with.
+        cflags: Its flags, those with which the functions were compiled.
+        proto: Prototypes of functions that are called, beside those of the training data.
+    """
+    if not files and sys.stdin.isatty():
+        raise PermnetError("nothing to decompile: give a file, or assembly on standard input")
+    from permnet.decompiling.pipeline import Pipeline
+    from permnet.decompiling.show import as_json, as_text
+    from permnet.decompiling.toolchain import Compiler, prelude_with
+
+    compiler = Compiler(cc, _flags(cflags), prelude_with(proto))
+    with ExitStack() as stack:
+        file = stack.enter_context(replacing(out, force)) if out else None
+        pipeline = Pipeline.load(model, n_best, compiler)
+        functions, bad_files = _functions(files or ("-",), function, compiler)
+        if pipeline.trouble:
+            _warn(f"nothing is verified: {pipeline.trouble}")
+        answers = pipeline.each(functions)
+        texts = [
+            as_text(given, answer, map)
+            for given, answer in zip(functions, answers, strict=True)
+            if not answer.error
+        ]
+        text = as_json(answers) if json else "\n".join(texts)
+        if file:
+            file.write(text.encode())
+        elif json or not sys.stdout.isatty():
+            print(text, end="")
+        else:
+            _print_coloured(text)
+    refused = [answer for answer in answers if answer.error]
+    for answer in refused:
+        _warn(f"{answer.file}: {answer.name}: {answer.error}")
+    return 2 if bad_files else 1 if refused else 0
+
+
+def _flags(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise PermnetError(f"--cflags {text!r}: {error}") from error
+
+
+def _functions(
+    files: tuple[str, ...], name: str | None, compiler: "Compiler"
+) -> "tuple[list[Function], int]":
+    """The functions of all files, and how many files could not be read, each with a message."""
+    from permnet.decompiling.source import read
+
+    found: list[Function] = []
+    bad = 0
+    for path in files:
+        try:
+            found += read(path, compiler)
+        except PermnetError as error:
+            if len(files) == 1:
+                raise
+            _warn(str(error))
+            bad += 1
+    if name is not None:
+        known = dict.fromkeys(function.name for function in found)
+        if found and name not in known:
+            raise unknown("function", name, known)
+        found = [function for function in found if function.name == name]
+    return found, bad
+
+
+def _warn(message: str) -> None:
+    from permnet.decompiling.show import printable
+
+    print(f"permnet: {printable(message)}", file=sys.stderr)
+
+
+def _print_coloured(text: str) -> None:
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    code = Syntax(text, "c", theme="ansi_dark", background_color="default", word_wrap=True)
+    Console().print(code)

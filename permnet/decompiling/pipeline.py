@@ -1,0 +1,187 @@
+"""From functions to verified C: greedy answers first, more candidates only where they fail."""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from permnet.checkpoint import describe, load, shipped
+from permnet.decompiling.answer import Answer, Answerer, Map, batches
+from permnet.decompiling.question import Question, ask
+from permnet.decompiling.source import Function, functions
+from permnet.decompiling.toolchain import Compiler
+from permnet.decompiling.verify import verify
+from permnet.errors import PermnetError
+from permnet.tasks.switch.compiler import find_compiler
+from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.skeleton import Skeleton, skeleton
+
+MODELS = ("decompiler", "copy-decompiler")  # the better first
+N_BEST = 10
+
+
+@dataclass(frozen=True)
+class Decompiled:
+    """What became of one function; `c` is None, and `error` says why, where it was refused.
+
+    `confidence` is the model's probability of the whole answer; `map` holds pairs of a line of `c`
+    and a line of the file, both from 1; `seconds` is the function's share of its batches' time.
+    """
+
+    file: str
+    name: str
+    c: str | None = None
+    verified: bool = False
+    confidence: float | None = None
+    skeleton: Skeleton | None = None
+    map: Map | None = None
+    seconds: float = 0.0
+    error: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def decompile(
+    text: str,
+    model: str | Path | None = None,
+    *,
+    n_best: int = N_BEST,
+    compiler: Compiler | None = None,
+) -> list[Decompiled]:
+    """The C of each function of an assembly text, from a shipped model or a checkpoint's folder.
+
+    permnet.decompile(Path("f.s").read_text())[0].c
+    """
+    found = functions(text)
+    if not found:
+        raise PermnetError("there is no function in the text: assembly is expected")
+    return Pipeline.load(model, n_best, compiler).each(found)
+
+
+class Pipeline:
+    """A model, a compiler and how many candidates to try."""
+
+    def __init__(
+        self, answerer: Answerer, n_best: int = N_BEST, compiler: Compiler | None = None
+    ) -> None:
+        if not 1 <= n_best <= 100:
+            raise PermnetError(f"n-best is 1 to 100, not {n_best}")
+        self.answerer, self.n_best = answerer, n_best
+        self.compiler = compiler or Compiler()
+        self.trouble: str | None = None
+        """Why nothing is verified, where the compiler is missing."""
+        try:
+            find_compiler(self.compiler.cc)
+        except PermnetError as error:
+            self.trouble = str(error)
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path | None = None,
+        n_best: int = N_BEST,
+        compiler: Compiler | None = None,
+    ) -> "Pipeline":
+        """With a shipped model, or that of a checkpoint's folder."""
+        checkpoint = load(shipped_decompiler() if model is None else model)
+        if checkpoint.run.model.name not in MODELS:
+            raise PermnetError(
+                f"{model} is a {checkpoint.run.model.name}, not one of {', '.join(MODELS)}"
+            )
+        return cls(Answerer(checkpoint.model, checkpoint.vocab), n_best, compiler)
+
+    def each(self, functions: Sequence[Function]) -> list[Decompiled]:
+        """Every function's C, or why it was refused, in order."""
+        found: dict[int, Decompiled] = {}
+        questions: dict[int, Question] = {}
+        for i, function in enumerate(functions):
+            try:
+                questions[i] = ask(function, self.answerer.vocab, self.compiler.prelude)
+            except PermnetError as error:
+                reason = f"outside the domain of the model: {error}"
+                found[i] = Decompiled(function.file, function.name, error=reason)
+        order, asked = list(questions), list(questions.values())
+        for rows in batches(asked):
+            answered = self._batch([asked[row] for row in rows])
+            found.update(zip((order[row] for row in rows), answered, strict=True))
+        return [found[i] for i in range(len(functions))]
+
+    def _batch(self, questions: list[Question]) -> list[Decompiled]:
+        began = time.perf_counter()
+        answers = self.answerer.greedy(questions)
+        verdicts = self._verify([(q, a.c) for q, a in zip(questions, answers, strict=True)])
+        seconds = [(time.perf_counter() - began) / len(questions)] * len(questions)
+        doubtful = [i for i, verdict in enumerate(verdicts) if not verdict]
+        if self.n_best > 1 and not self.trouble:
+            asked = [questions[i] for i in doubtful]
+            for rows in batches(asked, copies=self.n_best):
+                began = time.perf_counter()
+                tried = self._second_look([asked[row] for row in rows])
+                spent = (time.perf_counter() - began) / len(rows)
+                for i, answer in zip((doubtful[row] for row in rows), tried, strict=True):
+                    seconds[i] += spent
+                    if answer:
+                        answers[i], verdicts[i] = answer, True
+        return [
+            _decompiled(*parts) for parts in zip(questions, answers, verdicts, seconds, strict=True)
+        ]
+
+    def _second_look(self, questions: list[Question]) -> list[Answer | None]:
+        """For each the most likely answer that verifies."""
+        candidates = [
+            (row, ids)
+            for row, found in enumerate(self.answerer.n_best(questions, self.n_best))
+            for ids in found
+        ]
+        vocab = self.answerer.vocab
+        said = [(questions[row], questions[row].read(ids, vocab)) for row, ids in candidates]
+        right: dict[int, list[int]] = {}
+        for (row, ids), verdict in zip(candidates, self._verify(said), strict=True):
+            if verdict:
+                right.setdefault(row, ids)
+        return [
+            self.answerer.retold(question, right[row]) if row in right else None
+            for row, question in enumerate(questions)
+        ]
+
+    def _verify(self, said: Sequence[tuple[Question, list[str]]]) -> list[bool]:
+        verdicts = [False] * len(said)
+        if self.trouble:
+            return verdicts
+        for stage in dict.fromkeys(question.function.stage for question, _ in said):
+            rows = [i for i, (question, _) in enumerate(said) if question.function.stage == stage]
+            answers = [(said[i][1], said[i][0].assembly) for i in rows]
+            for i, verdict in zip(rows, verify(answers, self.compiler, stage), strict=True):
+                verdicts[i] = verdict
+        return verdicts
+
+
+def shipped_decompiler() -> str:
+    """The name of the decompiler that comes with the package."""
+    kinds = {describe(name).run.model.name: name for name in reversed(shipped())}
+    name = next((kinds[kind] for kind in MODELS if kind in kinds), None)
+    if name is None:
+        raise PermnetError(
+            "no trained decompiler comes with this copy: add --model FOLDER with a checkpoint"
+        )
+    return name
+
+
+def _decompiled(question: Question, answer: Answer, verified: bool, seconds: float) -> Decompiled:
+    function = question.function
+    tokens = list(answer.c)
+    if tokens[1:2] == ["f"]:
+        tokens[1] = re.sub(r"\W|^(?=\d)", "_", function.name)
+    return Decompiled(
+        function.file,
+        function.name,
+        layout(tokens),
+        verified,
+        answer.confidence,
+        skeleton(tokens),
+        answer.map,
+        round(seconds, 4),
+    )

@@ -1,0 +1,136 @@
+"""A function as a question to a decompiler: is it one that a model can answer, and in which tokens?
+
+Labels are renamed as in the training data, by a draw that depends on the code alone, so that their
+names do not matter. Calls are asked under the names that the model was trained with: a function
+that the user declares stands in for one of the prelude with the same types, and has its own name
+again in the answer.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from permnet.decompiling.source import Function, Line
+from permnet.decompiling.toolchain import prototypes
+from permnet.decompiling.verify import renumbered
+from permnet.errors import PermnetError
+from permnet.tasks.switch.assembly import shuffled
+from permnet.tasks.switch.ctokens import PRELUDE
+from permnet.tasks.switch.draw import Draw
+from permnet.vocab import EOS, SOS, SPECIALS, Vocab
+
+LONGEST = 2_048  # tokens; the longest function of the training data has 1,802
+
+_NUMBER = re.compile(r"-?[0-9]+")
+_JUMP = re.compile(r"j[a-z]+")
+_PLT = "@PLT"
+
+
+@dataclass(frozen=True)
+class Question:
+    """The ids of a function from `<sos>` to `<eos>`, and what it takes to read the answer.
+
+    `numbers` holds the file's line of each id, 0 for the specials; `names` the user's function for
+    each of the prelude that stands in for one.
+    """
+
+    function: Function
+    ids: list[int]
+    lent: dict[str, int]
+    numbers: list[int]
+    names: Mapping[str, str]
+
+    @property
+    def assembly(self) -> list[str]:
+        """What the answer has to compile to."""
+        return [token for tokens in self.function.tokens for token in tokens]
+
+    def read(self, ids: Iterable[int], vocab: Vocab) -> list[str]:
+        """An answer's tokens, calls under the user's own names."""
+        tokens = (token.removesuffix(_PLT) for token in vocab.decode(ids, self.lent))
+        return [self.names.get(token, token) for token in tokens]
+
+
+def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
+    """The function as a question, or why it is outside the domain."""
+    lines = [line for line in function.kept if line.tokens != ["endbr64"]]
+    _check_jumps(lines)
+    stand_ins = _stand_ins(lines, prelude)
+    tokens, numbers = [], []
+    for line in lines:
+        asked = _under_trained_names(line.tokens, stand_ins)
+        for token in asked if asked[0] != "call" else ():
+            if not (token in vocab or token[0] == "." or _NUMBER.fullmatch(token)):
+                raise PermnetError(
+                    f"{token[:80]!r} in line {line.number}, `{line.text[:80]}`, is unknown to the "
+                    "model: it reads what gcc -O0 makes of integer code"
+                )
+        tokens += asked
+        numbers += [line.number] * len(asked)
+    if len(tokens) > LONGEST:
+        raise PermnetError(f"it has {len(tokens)} tokens: functions of up to {LONGEST} are read")
+    tokens = renumbered(tokens, ".L")
+    named = shuffled(tokens, Draw(" ".join(tokens)))
+    ids, lent = vocab.encode([SPECIALS[SOS], *named, SPECIALS[EOS]])
+    names = {stand_in: name for name, stand_in in stand_ins.items()}
+    return Question(function, ids, lent, [0, *numbers, 0], names)
+
+
+def _check_jumps(lines: list[Line]) -> None:
+    defined = {line.tokens[0] for line in lines if line.tokens[-1] == ":"}
+    conditional = False
+    for line in lines:
+        if not _JUMP.fullmatch(line.tokens[0]) or line.tokens[-1] == ":":
+            continue
+        conditional |= line.tokens[0] != "jmp"
+        if len(line.tokens) != 2 or not (line.tokens[1] in defined or line.tokens[1][0] == "."):
+            raise PermnetError(
+                f"`{line.text[:80]}` in line {line.number} jumps out of the function or through a "
+                "table: compile with -O0 -fno-jump-tables"
+            )
+    for line in lines:
+        missing = next((t for t in line.tokens if t[0] == "." and t not in defined), None)
+        if missing:
+            raise PermnetError(f"the label {missing} in line {line.number} is never defined")
+    if not conditional:
+        raise PermnetError("it has no conditional jump, and so no switch")
+
+
+def _called(tokens: list[str]) -> str | None:
+    """The function that an instruction calls."""
+    return tokens[1].removesuffix(_PLT) if tokens[0] == "call" and len(tokens) == 2 else None
+
+
+def _stand_ins(lines: list[Line], prelude: str) -> dict[str, str]:
+    """For functions with prototypes of their own, those of the training data in their place.
+
+    One for which there is none left, because another has the same types, keeps its name.
+    """
+    declared, trained = prototypes(prelude), prototypes(PRELUDE)
+    found: dict[str, str] = {}
+    for line in lines:
+        name = _called(line.tokens)
+        if name is None and line.tokens[0] == "call":
+            raise PermnetError(f"`{line.text[:80]}` in line {line.number} calls through a pointer")
+        if name is not None and name not in declared:
+            raise PermnetError(
+                f"line {line.number} calls {name}, which is not declared: "
+                f"add --proto 'int {name}(int);' with its types"
+            )
+        if name is not None and declared[name] == trained.get(name):
+            found[name] = name
+    for name in dict.fromkeys(_called(line.tokens) for line in lines):
+        if name is not None and name not in found:
+            types = declared[name].replace(f" {name} ", " ", 1)
+            alike = (
+                other
+                for other, declaration in trained.items()
+                if declaration.replace(f" {other} ", " ", 1) == types
+            )
+            found[name] = next((other for other in alike if other not in found.values()), name)
+    return found
+
+
+def _under_trained_names(tokens: list[str], stand_ins: Mapping[str, str]) -> list[str]:
+    name = _called(tokens)
+    return tokens if name is None else ["call", stand_ins[name] + _PLT]

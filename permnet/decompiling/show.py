@@ -1,0 +1,40 @@
+"""Answers as text, which is C with comments, and as JSON."""
+
+import json
+from collections.abc import Sequence
+
+from permnet.decompiling.pipeline import Decompiled
+from permnet.decompiling.source import Function
+
+LARGEST_COLUMN = 48  # of the comments that say where a line came from
+
+
+def as_json(answers: Sequence[Decompiled]) -> str:
+    functions = [answer.to_json() for answer in answers]
+    return json.dumps({"functions": functions}, allow_nan=False) + "\n"
+
+
+def as_text(function: Function, answer: Decompiled, with_map: bool = False) -> str:
+    """An answered function under a comment that says how far to trust it."""
+    state = "verified" if answer.verified else "unverified"
+    head = f"// {printable(answer.file)}: {answer.name}: {state}, "
+    lines = (answer.c or "").splitlines()
+    if with_map:
+        came = dict(answer.map or [])
+        texts = {line.number: _comment(line.text) for line in function.lines}
+        width = min(max(map(len, lines), default=0), LARGEST_COLUMN)
+        lines = [
+            f"{line:{width}}  // {came[i]}: {texts[came[i]]}" if i in came else line
+            for i, line in enumerate(lines, 1)
+        ]
+    return "\n".join([f"{head}confidence {100 * (answer.confidence or 0):.1f} %", *lines]) + "\n"
+
+
+def _comment(text: str) -> str:
+    """As the end of a comment, which a backslash would carry on to the next line."""
+    return printable(" ".join(text.split())).rstrip("\\")
+
+
+def printable(text: str) -> str:
+    """Names and lines of a file are not ours: nothing in them may act on a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

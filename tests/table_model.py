@@ -1,0 +1,91 @@
+"""A decompiler that knows its answers by heart, with the interface of the models."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from permnet.decompiling.answer import Answerer
+from permnet.decompiling.pipeline import Pipeline
+from permnet.decompiling.question import ask
+from permnet.decompiling.source import Function, functions
+from permnet.models.base import Seq2Seq
+from permnet.models.decompiler import DecompilerStep, Reads
+from permnet.tasks.switch.dataset import SETS, shipped
+from permnet.vocab import EOS, PAD, Vocab
+
+REST = 1e-3  # the share of each answer in that of the one before it
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the rows have said so far (B, T)."""
+
+    ids: Tensor
+
+
+class TableModel(Seq2Seq):
+    """Answers (the most likely first) by the ids of the question, `<eos>` at once to others.
+
+    It copies a token from the first place that holds it, and looks at the last line.
+    """
+
+    def __init__(self, vocab: Vocab) -> None:
+        super().__init__()
+        self.vocab, self.vocab_size = vocab, len(vocab)
+        self.table: dict[tuple[int, ...], list[list[int]]] = {}
+
+    def learn(self, function: Function, answers: Sequence[Sequence[str]], prelude: str) -> None:
+        question = ask(function, self.vocab, prelude)
+        names = {name: trained for trained, name in question.names.items()}
+        self.table[tuple(question.ids)] = [
+            [*self.vocab.encode([names.get(t, t) for t in c], question.lent)[0], EOS]
+            for c in answers
+        ]
+
+    def encode(self, inputs: Tensor) -> Tensor:
+        return inputs
+
+    def start(self, memory: Tensor) -> Said:
+        return Said(memory[:, :0])
+
+    def step(self, memory: Tensor, state: Said, previous: Tensor) -> DecompilerStep:
+        said = torch.cat([state.ids, previous[:, None]], dim=1)
+        logits = torch.full((len(memory), self.vocab_size), -torch.inf)
+        for row, (ids, so_far) in enumerate(zip(memory.tolist(), said[:, 1:].tolist(), strict=True)):
+            question = tuple(i for i in ids if i != PAD)
+            for rank, answer in enumerate(self.table.get(question, [])):
+                if answer[: len(so_far)] == so_far and len(answer) > len(so_far):
+                    token = answer[len(so_far)]
+                    chance = torch.tensor(REST).log() * rank
+                    logits[row, token] = torch.logaddexp(logits[row, token], chance)
+            if logits[row].max() == -torch.inf:
+                logits[row, EOS] = 0.0
+        token = logits.argmax(1)
+        held = (memory == token[:, None]).float()
+        look = torch.zeros_like(held)
+        look.scatter_(1, (memory != PAD).sum(1, keepdim=True) - 2, 1.0)
+        reads = Reads(held, look, None)
+        return DecompilerStep(logits=logits, state=Said(said), positions=held, reads=reads)
+
+
+def vocabulary() -> Vocab:
+    """All words of the shipped sets, and the numbers that are not rare: the others are lent."""
+    counts: dict[str, int] = {}
+    for name in SETS:
+        for pair in shipped(name).pairs():
+            for token in (*pair[0], *pair[1]):
+                counts[token] = counts.get(token, 0) + 1
+    words = (t for t, n in counts.items() if n > 40 or not t.lstrip("-").isdigit())
+    return Vocab(tuple(words), reserved=32)
+
+
+def knowing(text: str, answers: dict[str, list[list[str]]], **options) -> Pipeline:
+    """A pipeline whose model knows the answers to the functions of a text, by their names."""
+    model = TableModel(vocabulary())
+    pipeline = Pipeline(Answerer(model, model.vocab), **options)
+    for function in functions(text):
+        if function.name in answers:
+            model.learn(function, answers[function.name], pipeline.compiler.prelude)
+    return pipeline
