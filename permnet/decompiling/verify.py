@@ -89,7 +89,9 @@ def renumbered(tokens: Iterable[str], prefix: str = ":") -> list[str]:
 def _assembly(made: bytes) -> dict[str, Lines]:
     found = {}
     for function in functions(made.decode(errors="replace")):
-        with suppress(PermnetError):  # instructions that are not of the task: then it is not the same
+        with suppress(
+            PermnetError
+        ):  # instructions that are not of the task: then it is not the same
             found[function.name] = function.tokens
     return found
 
