@@ -38,9 +38,10 @@ class TableModel(Seq2Seq):
 
     def learn(self, function: Function, answers: Sequence[Sequence[str]], prelude: str) -> None:
         question = ask(function, self.vocab, prelude)
-        names = {name: trained for trained, name in question.names.items()}
+        known = {name: trained for trained, name in question.names.items()}
+        known |= {token.removesuffix("@PLT"): token for token in question.lent}
         self.table[tuple(question.ids)] = [
-            [*self.vocab.encode([names.get(t, t) for t in c], question.lent)[0], EOS]
+            [*self.vocab.encode([known.get(t, t) for t in c], question.lent)[0], EOS]
             for c in answers
         ]
 
@@ -53,7 +54,9 @@ class TableModel(Seq2Seq):
     def step(self, memory: Tensor, state: Said, previous: Tensor) -> DecompilerStep:
         said = torch.cat([state.ids, previous[:, None]], dim=1)
         logits = torch.full((len(memory), self.vocab_size), -torch.inf)
-        for row, (ids, so_far) in enumerate(zip(memory.tolist(), said[:, 1:].tolist(), strict=True)):
+        for row, (ids, so_far) in enumerate(
+            zip(memory.tolist(), said[:, 1:].tolist(), strict=True)
+        ):
             question = tuple(i for i in ids if i != PAD)
             for rank, answer in enumerate(self.table.get(question, [])):
                 if answer[: len(so_far)] == so_far and len(answer) > len(so_far):
@@ -89,3 +92,8 @@ def knowing(text: str, answers: dict[str, list[list[str]]], **options) -> Pipeli
         if function.name in answers:
             model.learn(function, answers[function.name], pipeline.compiler.prelude)
     return pipeline
+
+
+def wrong(c: list[str]) -> list[str]:
+    """The same with another first label."""
+    return [*c[: c.index("case") + 1], "77", *c[c.index("case") + 2 :]]

@@ -11,6 +11,7 @@ blocks' `break`s lead.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 from permnet.errors import PermnetError
@@ -19,6 +20,7 @@ from permnet.tasks.switch.skeleton import DEFAULT, Skeleton
 
 LONGEST_PATH = 1_000  # instructions
 MOST_LABELS = 1_000
+MOST_VALUES = 10_000
 
 _REGISTER = re.compile(r"([re]?)([abcd]x|[sd]i|[sb]p)|([abcd])l")
 _NUMBER = re.compile(r"-?\d+")
@@ -27,7 +29,15 @@ _SIZES = {"BYTE": 8, "WORD": 16, "DWORD": 32, "QWORD": 64}
 
 def solve(tokens: Sequence[str]) -> Skeleton:
     """The skeleton of the switch in a function's assembly."""
-    lines = instructions(tokens)
+    try:
+        return _solved(instructions(tokens))
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, PermnetError):
+            raise
+        raise PermnetError("this is not assembly as gcc writes it") from error
+
+
+def _solved(lines: Lines) -> Skeleton:
     reached = _Dispatch(lines).blocks()
     cases = [place for place, labels in reached.items() if labels]
     blocks: Skeleton = []
@@ -107,9 +117,14 @@ def _signed(bits: int, width: int) -> int:
     return bits - (1 << width) if bits >> (width - 1) else bits
 
 
-def _operands(line: Sequence[str]) -> list[_Operand]:
+def _operands(line: Sequence[str]) -> tuple[_Operand, ...]:
+    return _operands_of(tuple(line[1:]))
+
+
+@lru_cache(10_000)
+def _operands_of(tokens: tuple[str, ...]) -> tuple[_Operand, ...]:
     found = []
-    rest = list(line[1:])
+    rest = list(tokens)
     while rest:
         if rest[0] in _SIZES or "[" in rest[:2]:
             width, end = _SIZES.get(rest[0], 64), rest.index("]") + 1
@@ -125,7 +140,7 @@ def _operands(line: Sequence[str]) -> list[_Operand]:
             found.append(_Operand(64, value=int(token)))
         else:
             found.append(_Operand(64, place=token))
-    return found
+    return tuple(found)
 
 
 class _Dispatch:
@@ -195,6 +210,8 @@ class _Dispatch:
         while waiting:
             x = waiting.pop()
             if x not in reached and least <= x <= most:
+                if len(reached) > MOST_VALUES:
+                    raise PermnetError(f"more than {MOST_VALUES} values have to be tried")
                 reached[x], near = self._run(x)
                 waiting += near
         default = reached[least]

@@ -59,25 +59,24 @@ def _parts(statement: str) -> tuple[str, str]:
 def _operand(text: str) -> str:
     text = text.strip()
     if _NUMBER.fullmatch(text):
-        return str(int(text, 0) if "x" in text.lower() else int(text))
+        return str(int(text, 0))
     memory = _MEMORY.fullmatch(text)
     if not memory:
         return text
-    size, before, inside = (part or "" for part in memory.groups())
-    before = before.strip()
+    size, before, inside = ("".join((part or "").split()) for part in memory.groups())
+    number = _NUMBER.fullmatch(before)
     displacement, registers = 0, []
-    for sign, term in _TERM.findall((before + "+" if _NUMBER.fullmatch(before) else "") + inside):
-        term = term.strip()
+    for sign, term in _TERM.findall((f"{before}+" if number else "") + inside.replace("+-", "-")):
         if _NUMBER.fullmatch(term):
-            displacement += int(sign + (str(int(term, 16)) if "x" in term.lower() else term))
+            displacement += int(sign + str(int(term, 0)))
         elif sign == "-":
             return text
         else:
-            registers.append(term.replace(" ", "").lower())
+            registers.append(term.lower())
     if len(registers) == 1 and "*" in registers[0]:  # gcc writes 0[0+rax*8]
         registers.insert(0, "0")
         before = str(displacement)
-    elif not before or _NUMBER.fullmatch(before):
+    elif number or not before:
         before = str(displacement) if displacement else ""
     elif displacement:
         before = f"{before}{displacement:+}"

@@ -1,0 +1,309 @@
+"""From functions to verified C, with a model that knows its answers and one that learnt them."""
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import permnet
+from permnet.batch import Batch, pad
+from permnet.checkpoint import save
+from permnet.config import ModelConfig, Run
+from permnet.decompiling.answer import Answerer, batches, token_lines
+from permnet.decompiling.pipeline import Pipeline, shipped_decompiler
+from permnet.decompiling.question import ask
+from permnet.decompiling.source import functions
+from permnet.decompiling.toolchain import Compiler, prelude_with
+from permnet.errors import PermnetError
+from permnet.models import Decompiler
+from permnet.tasks.switch.compiler import compile_c
+from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
+from permnet.tasks.switch.dataset import shipped
+from permnet.tasks.switch.skeleton import skeleton
+from permnet.vocab import EOS, PAD, Vocab
+from tests.table_model import REST, knowing, vocabulary, wrong
+
+PROGRAMS = {f"part{i}": c for i, (_, c) in enumerate(list(shipped("switch-10").pairs())[:6])}
+TEXT = compile_c(
+    "\n".join([PRELUDE, *(layout([c[0], name, *c[2:]]) for name, c in PROGRAMS.items())])
+).decode()
+
+
+def named(name: str) -> str:
+    return layout([PROGRAMS[name][0], name, *PROGRAMS[name][2:]])
+
+
+@pytest.fixture(scope="module")
+def vocab() -> Vocab:
+    return vocabulary()
+
+
+def test_right_answers_are_verified_in_order() -> None:
+    found = knowing(TEXT, {name: [c] for name, c in PROGRAMS.items()}).each(functions(TEXT))
+    assert [f.name for f in found] == [*PROGRAMS]
+    for name, answer in zip(PROGRAMS, found, strict=True):
+        assert answer.c == named(name)
+        assert answer.verified
+        assert answer.error is None
+        assert answer.confidence == pytest.approx(1.0)
+        assert answer.skeleton == skeleton(PROGRAMS[name])
+        assert answer.seconds > 0
+
+
+def test_the_first_candidate_that_verifies_wins() -> None:
+    c = PROGRAMS["part0"]
+    answers = {"part0": [wrong(c), [*c[:-1]], c, wrong(c)], "part1": [wrong(PROGRAMS["part1"])]}
+    pipeline = knowing(TEXT, answers)
+    right, not_found, silent = pipeline.each(functions(TEXT)[:3])
+    assert right.verified
+    assert right.c == named("part0")
+    assert right.confidence == pytest.approx(REST**2, rel=0.01)
+    assert (not_found.verified, not_found.error) == (False, None)
+    assert not_found.skeleton[0][0] == 77
+    assert not_found.confidence == pytest.approx(1.0)
+    assert (silent.c, silent.verified, silent.skeleton, silent.map) == ("\n", False, None, [])
+    (greedy,) = knowing(TEXT, answers, n_best=1).each(functions(TEXT)[:1])
+    assert not greedy.verified
+    assert greedy.c != right.c
+
+
+@pytest.mark.parametrize("count", [0, -1, 101])
+def test_a_bad_number_of_candidates(count: int) -> None:
+    with pytest.raises(PermnetError, match=f"n-best is 1 to 100, not {count}"):
+        knowing(TEXT, {}, n_best=count)
+
+
+def test_without_a_compiler_answers_are_unverified() -> None:
+    answers = {"part0": [PROGRAMS["part0"]]}
+    pipeline = knowing(TEXT, answers, compiler=Compiler(cc="no-such-cc"))
+    assert "no-such-cc is not installed" in pipeline.trouble
+    (found,) = pipeline.each(functions(TEXT)[:1])
+    assert found.c == named("part0")
+    assert not found.verified
+
+
+def test_names_of_labels_do_not_matter(vocab: Vocab) -> None:
+    function = functions(TEXT)[0]
+    renamed = functions(re.sub(r"\.L(\d+)", r".LBB\1_x", TEXT))[0]
+    assert renamed.tokens != function.tokens
+    assert ask(renamed, vocab).ids == ask(function, vocab).ids
+
+
+def test_batches_hold_every_question_once_and_fit(vocab: Vocab) -> None:
+    questions = [ask(function, vocab) for function in functions(TEXT)]
+    many = [replace(questions[i % 6], ids=[1] * (50 * i + 3)) for i in range(41)]
+    for copies in (1, 10):
+        parts = list(batches(many, copies))
+        assert sorted(i for part in parts for i in part) == list(range(41))
+        for part in parts:
+            longest = max(len(many[i].ids) for i in part)
+            assert len(part) == 1 or len(part) * copies * longest**2 <= 8 << 20
+
+
+# ---- where lines come from ----------------------------------------------------------------------
+
+
+def test_the_map_leads_from_labels_to_their_comparison() -> None:
+    name, c = "part1", PROGRAMS["part1"]
+    (function,) = (f for f in functions(TEXT) if f.name == name)
+    (found,) = knowing(TEXT, {name: [c]}).each([function])
+    lines, texts = found.c.splitlines(), TEXT.split("\n")
+    came = dict(found.map)
+    for number, line in enumerate(lines, 1):
+        if re.fullmatch(r"\s*(\{|\}|\} else \{)", line) or number == 1:
+            assert number not in came
+        elif label := re.match(r"\s*case (-?\d+):", line):
+            assert re.search(rf"[ ,]{label[1]}\b", texts[came[number] - 1])
+        elif not re.search(r"\d\d", line):
+            assert came[number] == function.lines[-1].number  # where the model always looks
+    assert set(came) <= set(range(1, len(lines) + 1))
+
+
+def test_tokens_of_a_line_are_found_whatever_they_are() -> None:
+    for c in (*PROGRAMS.values(), ["<unk0>", "{", "f", ";", ";", "case", "}"], [], ["}"]):
+        spans, lines = token_lines(c), layout(c).splitlines()
+        assert len(spans) == len(lines)
+        for (begin, end), line in zip(spans, lines, strict=True):
+            assert "".join(c[begin:end]) == line.replace(" ", "")
+
+
+# ---- questions ----------------------------------------------------------------------------------
+
+HEAD, TAIL = "f:\n\tcmp edi, 1\n\tje .L1\n", ".L1:\n\tret\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            "\tvaddps ymm0, ymm1, ymm2\n",
+            "'vaddps' in line 4, `vaddps ymm0, ymm1, ymm2`, is unknown",
+        ),
+        ("\tjmp .L9\n", "the label .L9 in line 4 is never defined"),
+        ("\tlea rdi, .LC0[rip]\n", "the label .LC0 in line 4 is never defined"),
+        ("\tjmp rax\n", "`jmp rax` in line 4 jumps out of the function or through a table"),
+        ("\tjmp QWORD PTR [rax]\n", "through a table: compile with -O0 -fno-jump-tables"),
+        ("\tjmp other\n", "jumps out of the function"),
+        ("\tcall rax\n", "line 4 calls rax, which is not declared"),
+        ("\tcall QWORD PTR [rax]\n", "calls through a pointer"),
+        ("\tcall puts@PLT\n", "line 4 calls puts, which is not declared: add --proto"),
+        ("\tmovaps %xmm0, %xmm1\n", "AT&T syntax that is not converted"),
+        ("\tmov eax, 1\n" * 800, "it has 2408 tokens: functions of up to 2048 are read"),
+        (
+            "".join(f"\tje .L{i}\n.L{i}:\n" for i in range(2, 140)),
+            "a function has at most 100 labels, not 139",
+        ),
+        (
+            "".join(f"\tmov eax, {90_000 + i}\n" for i in range(40)),
+            "all 32 reserved ids are lent out",
+        ),
+    ],
+)
+def test_what_is_outside_the_domain_is_said(body: str, reason: str) -> None:
+    text = f"{HEAD}{body}{TAIL}\n{TEXT}"
+    pipeline = knowing(text, {"part0": [PROGRAMS["part0"]]})
+    refused, other = pipeline.each(functions(text)[:2])
+    assert refused.error.startswith("outside the domain of the model: ")
+    assert reason in refused.error
+    assert (refused.c, refused.verified, refused.confidence) == (None, False, None)
+    assert other.verified
+
+
+def test_no_conditional_jump_is_no_switch(vocab: Vocab) -> None:
+    (function,) = functions("f:\n\tret\n")
+    with pytest.raises(PermnetError, match="no conditional jump, and so no switch"):
+        ask(function, vocab)
+
+
+def test_protection_against_branches_is_passed_over(vocab: Vocab) -> None:
+    (function, marked) = functions(
+        f"{HEAD}{TAIL}\n" + f"{HEAD}{TAIL}".replace(":\n", ":\n\tendbr64\n", 1)
+    )
+    assert ask(function, vocab).ids == ask(marked, vocab).ids
+    assert ["endbr64"] in marked.tokens
+
+
+def test_a_user_s_functions_stand_in_for_those_of_the_prelude(vocab: Vocab) -> None:
+    c = (
+        "int f(int p0) { int v0 = 1; switch (p0) { case 3: v0 = get(p0); break; case 5: "
+        "v0 = find(p0); put(v0, 2); break; case 9: h0(); break; } return v0; }"
+    )
+    compiler = Compiler(prelude=prelude_with("int get(int); int find(int); void put(int, int);"))
+    text = compiler.assembly(compiler.prelude + layout(lex(c)))
+    question = ask(functions(text)[0], vocab, compiler.prelude)
+    assert question.names == {"g0": "get", "find": "find", "h2": "put", "h0": "h0"}
+    assert set(question.lent) == {"find@PLT"}
+    (found,) = knowing(text, {"f": [lex(c)]}, compiler=compiler).each(functions(text))
+    assert found.verified
+    assert "get(p0)" in found.c
+    assert "put(v0, 2)" in found.c
+
+
+def test_a_name_that_is_no_c_is_made_one() -> None:
+    text = TEXT.replace("part0", "part.0$cold")
+    c = PROGRAMS["part0"]
+    (found,) = knowing(text, {"part.0$cold": [c]}).each(functions(text)[:1])
+    assert found.name == "part.0$cold"
+    assert found.c.splitlines()[0].split("(")[0].split()[-1] == "part_0_cold"
+    assert found.verified
+
+
+# ---- a model that learnt ------------------------------------------------------------------------
+
+SMALL = [
+    "int f(int p0) { int v0 = 2; switch (p0) { case 5: v0 = 9; break; case 3: v0 += p0; break; } "
+    "return v0; }",
+    "int f(int p0) { int v0 = 7; switch (p0) { case -4: v0 -= 6; break; case 8: v0 = p0; break; } "
+    "return v0; }",
+]
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory) -> tuple[str, str]:
+    """A checkpoint's folder, and the assembly that its model has learnt to decompile."""
+    programs = [lex(c) for c in SMALL]
+    text = compile_c(
+        "\n".join(layout([c[0], f"small{i}", *c[2:]]) for i, c in enumerate(programs))
+    ).decode()
+    words = {token for function in functions(text) for line in function.tokens for token in line}
+    words = {word for word in words if word[0] != "."} | {token for c in programs for token in c}
+    vocab = Vocab((*sorted(words), *(f".L{i}" for i in range(1, 101))), reserved=4)
+    questions = [ask(function, vocab) for function in functions(text)]
+    targets = [[*vocab.encode(c, q.lent)[0], EOS] for q, c in zip(questions, programs, strict=True)]
+    batch = Batch(pad([q.ids for q in questions]), pad(targets))
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Decompiler(len(vocab), embedding=24, hidden=24)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(150):
+        logits = model(batch.inputs, batch.previous)
+        loss = F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        if loss.item() < 0.005:
+            break
+    folder = tmp_path_factory.mktemp("learnt") / "model"
+    run = Run("PI10", ModelConfig(name="decompiler", embedding=24, hidden=24))
+    save(folder, model, run, vocab, {})
+    return str(folder), text
+
+
+def test_a_trained_model_decompiles(learnt: tuple[str, str]) -> None:
+    folder, text = learnt
+    found = permnet.decompile(text, folder)
+    assert [f.verified for f in found] == [True, True]
+    assert [f.skeleton for f in found] == [[[5], [3]], [[-4], [8]]]
+    for answer in found:
+        assert 0.5 < answer.confidence <= 1
+        assert all(c > 1 and 1 <= line <= text.count("\n") for c, line in answer.map)
+        assert len(answer.map) == 9  # declaration, switch, twice label, statement, break; return
+
+
+def test_what_is_told_of_a_candidate_is_what_greedy_tells(learnt: tuple[str, str]) -> None:
+    folder, text = learnt
+    answerer = Pipeline.load(folder).answerer
+    question = ask(functions(text)[0], answerer.vocab)
+    (greedy,) = answerer.greedy([question])
+    ((best, *_),) = answerer.n_best([question], 3)
+    again = answerer.retold(question, best)
+    assert again.c == greedy.c
+    assert again.map == greedy.map
+    assert math.isclose(again.confidence, greedy.confidence, rel_tol=1e-4)
+
+
+def test_answers_do_not_depend_on_the_batch(learnt: tuple[str, str]) -> None:
+    folder, text = learnt
+    answerer = Pipeline.load(folder).answerer
+    questions = [ask(function, answerer.vocab) for function in functions(text)]
+    together = answerer.greedy([*questions, *questions])
+    for question, answer in zip([*questions, *questions], together, strict=True):
+        (alone,) = answerer.greedy([question])
+        assert alone.c == answer.c
+        assert alone.map == answer.map
+        assert math.isclose(alone.confidence, answer.confidence, rel_tol=1e-4)
+
+
+def test_weights_that_overflow_are_said(learnt: tuple[str, str], monkeypatch) -> None:
+    folder, text = learnt
+    monkeypatch.setattr("permnet.decompiling.answer.LONGEST", 5)
+    answerer = Pipeline.load(folder).answerer
+    question = ask(functions(text)[0], answerer.vocab)
+    with torch.no_grad():
+        answerer.model.generate.weight.fill_(torch.nan)
+    with pytest.raises(PermnetError, match="overflow"):
+        Answerer(answerer.model, answerer.vocab).greedy([question])
+
+
+def test_other_models_and_none_are_refused(tmp_path, monkeypatch) -> None:
+    with pytest.raises(PermnetError, match="PI1-4 is a permneti, not one of decompiler"):
+        Pipeline.load("PI1-4")
+    monkeypatch.setattr("permnet.decompiling.pipeline.shipped", lambda: ["PI1-4"])
+    with pytest.raises(PermnetError, match=r"no trained decompiler comes .* --model FOLDER"):
+        shipped_decompiler()
+    with pytest.raises(PermnetError, match="there is no function in the text"):
+        permnet.decompile("hello")

@@ -1,0 +1,234 @@
+"""Reading assembly: every spelling becomes gcc's, and nothing that a file holds can do harm."""
+
+from contextlib import suppress
+from itertools import chain
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from permnet.decompiling.source import LONGEST, decoded, functions, read
+from permnet.decompiling.syntax import from_att, tokens
+from permnet.decompiling.toolchain import Compiler, prelude_with, prototypes
+from permnet.errors import PermnetError
+from permnet.tasks.switch.assembly import lex_line
+from permnet.tasks.switch.compiler import FLAGS, compile_c
+from permnet.tasks.switch.ctokens import PRELUDE, layout
+from permnet.tasks.switch.dataset import SETS, shipped
+
+ATT = [flag for flag in FLAGS if flag != "-masm=intel"]
+
+
+def made(flags: list[str]) -> str:
+    """The assembly of some programs of each set."""
+    programs = chain.from_iterable(list(shipped(name).pairs())[::50] for name in SETS)
+    named = (layout([c[0], f"part{i}", *c[2:]]) for i, (_, c) in enumerate(programs))
+    return compile_c("\n".join([PRELUDE, *named]), flags=flags).decode()
+
+
+def flat(text: str) -> dict[str, list[str]]:
+    return {f.name: list(chain.from_iterable(f.tokens)) for f in functions(text)}
+
+
+def test_gcc_s_own_spelling_stays_as_it_is() -> None:
+    lines = [line for line in made(FLAGS).splitlines() if line[:1] == "\t" and line[1] != "."]
+    assert len(lines) > 3000
+    for line in lines:
+        assert tokens(line) == lex_line(line)
+
+
+def test_att_becomes_intel() -> None:
+    intel, att = flat(made(FLAGS)), flat(made(ATT))
+    assert len(intel) == 60
+    assert intel == att
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "mov DWORD PTR -20[rbp], edi",
+        "mov dword ptr [rbp - 20], edi",
+        "MOV DWORD PTR [rbp-0x14],edi",
+        "mov\tDWORD PTR [rbp + -20] , edi",
+        "movl %edi, -20(%rbp)",
+        "movl\t%edi,-20(%rbp)",
+    ],
+)
+def test_one_instruction_in_many_spellings(statement: str) -> None:
+    assert " ".join(tokens(statement)) == "mov DWORD PTR -20 [ rbp ] edi"
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("lea rdx, [rax*8]", "lea rdx 0 [ 0+rax*8 ]"),
+        ("lea rdx, 0[0+rax*8]", "lea rdx 0 [ 0+rax*8 ]"),
+        ("leaq 0(,%rax,8), %rdx", "lea rdx 0 [ 0+rax*8 ]"),
+        ("mov eax, DWORD PTR [rax+rdx*4+0x8]", "mov eax DWORD PTR 8 [ rax+rdx*4 ]"),
+        ("movl 8(%rax,%rdx,4), %eax", "mov eax DWORD PTR 8 [ rax+rdx*4 ]"),
+        ("mov eax, x[rip]", "mov eax x [ rip ]"),
+        ("imull $23, %eax, %eax", "imul eax eax 23"),
+        ("cmpq $-62, -8(%rbp)", "cmp QWORD PTR -8 [ rbp ] -62"),
+        ("setne %al", "setne al"),
+        ("sete -1(%rbp)", "sete BYTE PTR -1 [ rbp ]"),
+        ("cltq", "cdqe"),
+        ("retq", "ret"),
+        ("callq f@PLT", "call f@PLT"),
+        ("mov rax, 0x7fffffffffffffff", "mov rax 9223372036854775807"),
+    ],
+)
+def test_spellings(statement: str, expected: str) -> None:
+    assert tokens(statement) == expected.split()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["movaps %xmm0, %xmm1", "jmp *%rax", "movl $.LC0, %edi", "rep stosq", "movl x, %eax"],
+)
+def test_att_that_is_not_plain_is_refused_with_the_flag(statement: str) -> None:
+    with pytest.raises(PermnetError, match="-masm=intel"):
+        from_att(statement)
+
+
+@given(st.text(max_size=60))
+def test_any_statement_is_read_or_refused(statement: str) -> None:
+    if statement.split():
+        with suppress(PermnetError):
+            assert all(tokens(statement))
+
+
+# ---- functions ----------------------------------------------------------------------------------
+
+TEXT = """
+	.file	"x.c"
+	.intel_syntax noprefix
+	.text
+	.globl	f
+	.type	f, @function
+f:
+.LFB0:
+	.cfi_startproc
+	push	rbp	# größer
+	je	.L2 ; nop
+.L1: .L2: ret
+	.size	f, .-f
+	.section	.rodata
+table:
+	.long	3
+.LC0:
+	.string	"; g: # //"
+	.text
+alias:
+g:	/* one line */ ret
+	.section	.text.startup,"ax",@progbits
+main:
+	ret
+"""
+
+
+def test_functions_are_cut_out() -> None:
+    found = functions(TEXT, "x.s")
+    assert [f.name for f in found] == ["f", "g", "main"]
+    first = found[0]
+    assert first.file == "x.s"
+    assert first.tokens == [["push", "rbp"], ["je", ".L2"], ["nop"], [".L2", ":"], ["ret"]]
+    assert [line.number for line in first.kept] == [10, 11, 11, 12, 12]
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_do_not_matter(end: str) -> None:
+    changed = functions(TEXT.replace("\n", end))
+    assert [f.kept for f in changed] == [f.kept for f in functions(TEXT)]
+
+
+@given(st.text(alphabet=st.sampled_from('fg.L12:; \n\t#%$,[]eaxmovjp/*"\\é'), max_size=200))
+def test_any_text_is_read(text: str) -> None:
+    for function in functions(text):
+        with suppress(PermnetError):
+            assert len(function.tokens) == len(function.kept)
+
+
+def test_a_function_of_many_lines_is_refused_without_reading_it() -> None:
+    (function,) = functions("f:\n" + "\tmovaps %xmm0, %xmm1\n" * 50_000)
+    with pytest.raises(PermnetError, match=f"it has 50000 lines: functions of up to {LONGEST}"):
+        _ = function.tokens
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "is empty"),
+        (b" \n\r\n", "is empty"),
+        (b"\xff\xfe\x00junk", "neither text nor ELF: byte 0xff at 0"),
+        (b"f:\n\tret\x00", "neither text nor ELF: byte 0x00 at 7"),
+    ],
+)
+def test_what_is_no_text_is_said(raw: bytes, message: str) -> None:
+    with pytest.raises(PermnetError, match=message):
+        decoded(raw, "x.s")
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert decoded(b"\xef\xbb\xbff:\n\tret\n", "x.s").startswith("f:")
+
+
+def test_c_is_compiled_first(tmp_path) -> None:
+    path = tmp_path / "with spaces.c"
+    path.write_text("long h(int x) { return g2(x); }")
+    (function,) = read(str(path), Compiler())
+    assert (function.file, function.name) == (str(path), "h")
+    assert ["call", "g2@PLT"] in function.tokens
+    path.write_text("int g2(int); int h(int x) { return g2(x); }")  # against the prelude
+    assert len(read(str(path), Compiler())) == 1
+
+
+@pytest.mark.parametrize(
+    ("c", "message"),
+    [
+        ("#include </etc/passwd>\nint f;", "is not preprocessed"),
+        ("int f(", "gcc does not compile"),
+        ("int x;", "holds no function"),
+    ],
+)
+def test_c_that_cannot_be_compiled(tmp_path, c: str, message: str) -> None:
+    path = tmp_path / "x.c"
+    path.write_text(c)
+    with pytest.raises(PermnetError, match=message):
+        read(str(path), Compiler())
+
+
+def test_a_folder_and_nothing_are_no_files(tmp_path) -> None:
+    for path in (tmp_path, tmp_path / "x.s", "\0"):
+        with pytest.raises(PermnetError, match=r"is not a file|cannot read"):
+            read(str(path), Compiler())
+
+
+# ---- prototypes ---------------------------------------------------------------------------------
+
+
+def test_prototypes_take_precedence() -> None:
+    prelude = prelude_with("long g0(long *); void put(char,int);")
+    found = prototypes(prelude)
+    assert found["g0"] == "long g0 ( long * ) ;"
+    assert found["put"] == "void put ( char , int ) ;"
+    assert found["h0"] == prototypes(PRELUDE)["h0"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int f",
+        "int f(int) { }",
+        "#include <x>",
+        "int f(int x);",
+        "int f(...);",
+        "x y(int);",
+        "int;",
+    ],
+)
+def test_what_is_no_prototype_is_refused(text: str) -> None:
+    with pytest.raises(PermnetError):
+        prelude_with(text)

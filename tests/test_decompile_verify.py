@@ -1,0 +1,166 @@
+"""Verification: right answers pass, wrong and hostile ones do not, and nothing is left behind."""
+
+import os
+import stat
+import time
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.mutations import KINDS, alterations
+from permnet.decompiling import verify as module
+from permnet.decompiling.toolchain import Compiler
+from permnet.decompiling.verify import acceptable, renumbered, same, verify
+from permnet.errors import PermnetError
+from permnet.tasks.switch import compiler as gcc
+from permnet.tasks.switch.ctokens import lex
+from permnet.tasks.switch.dataset import SETS, shipped
+
+NAMES = ("g0", "g1", "g2", "h0", "h1", "h2")
+ASSEMBLY, GOOD = next(shipped("switch-6").pairs())
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_true_c_is_verified(name: str) -> None:
+    pairs = list(shipped(name).pairs())[::25]
+    assert all(verify([(c, assembly) for assembly, c in pairs]))
+
+
+def test_altered_answers_are_not() -> None:
+    rows = list(islice(alterations("test"), 150))
+    assert {kind for kind, *_ in rows} == {*KINDS}
+    assert not any(verify([(changed, assembly) for _, changed, _, assembly in rows]))
+
+
+def test_names_of_labels_do_not_matter_and_where_they_lead_does() -> None:
+    one, other, crossed = map(
+        str.split,
+        (
+            "cmp eax 1 je .L1 jmp .L2 .L1 : nop .L2 : ret",
+            "cmp eax 1 je .x jmp .L1 .x : nop .L1 : ret",
+            "cmp eax 1 je .L2 jmp .L1 .L1 : nop .L2 : ret",
+        ),
+    )
+    assert same(one, other)
+    assert not same(one, crossed)
+    assert not same(["lea", "rdi", ".LC0"], ["lea", "rdi", ".LC1"])  # not the function's own
+    assert renumbered(one, ".L") == one
+
+
+def test_one_that_does_not_compile_leaves_the_others() -> None:
+    bad = [*GOOD[:-1], "v0", "}"]
+    assert acceptable(bad, NAMES)
+    answers = [(GOOD, ASSEMBLY), (bad, ASSEMBLY), (GOOD, ASSEMBLY), (GOOD[:-2], ASSEMBLY)]
+    assert verify(answers) == [True, False, True, False]
+    assert verify([]) == []
+
+
+@pytest.mark.parametrize(
+    "c",
+    [
+        "",
+        "f",
+        "int f",
+        "int f()",
+        "int g(int p0) { return p0; }",
+        "int f(int p0) { return p0; } int p1;",
+        "int f(int p0) { return p0; } int g0(int p0) { return p0; }",
+        "int f(int p0) { return f(p0); }",
+        "int f(int p0) { return system(p0); }",
+        "int f(p0) int p0; { return p0; }",
+        "int f(int p0) { return p0; }}",
+        "int f(int p0) { return p0 / 0; }",
+        "int f(int p0) { return 99999999999; }",
+        "int f(int p0) { while (1) { } }",
+        "int f(int p0) { } { return p0; }",
+    ],
+)
+def test_what_is_not_one_function_of_the_language_is_refused(c: str) -> None:
+    assert not acceptable(lex(c), NAMES)
+
+
+@pytest.mark.parametrize(
+    "token", ["#", "#include", "asm", "__asm__", '"', "\n", ";int", "<unk0>", ".L3", "0x10", "1e9"]
+)
+def test_no_foreign_token_gets_to_the_compiler(token: str, monkeypatch) -> None:
+    monkeypatch.setattr(module, "assemble", lambda sources, *_: [None for _ in sources if 1 / 0])
+    for at in range(len(GOOD)):
+        assert verify([([*GOOD[:at], token, *GOOD[at:]], ASSEMBLY)]) == [False]
+
+
+@given(st.lists(st.sampled_from([*GOOD, "f", "{", "}", ";", "\\", "#"]), max_size=30))
+def test_what_is_accepted_is_one_function(inner: list[str]) -> None:
+    c = ["int", "f", "(", "int", "p0", ")", "{", *inner, "}"]
+    if acceptable(c, NAMES):
+        assert not {"#", "\\"} & {*c}
+        assert c.count("f") == 1
+        depth = 0
+        for token in inner:
+            depth += (token == "{") - (token == "}")
+            assert depth >= 0
+        assert depth == 0
+
+
+def test_without_a_compiler_it_is_said() -> None:
+    with pytest.raises(PermnetError, match="no-such-cc is not installed"):
+        verify([(GOOD, ASSEMBLY)], Compiler(cc="no-such-cc"))
+
+
+def test_under_optimisation_functions_are_compiled_one_by_one(monkeypatch) -> None:
+    sizes = []
+
+    def assemble(sources, *_):
+        sizes.append(len(sources))
+        return [None] * len(sources)
+
+    monkeypatch.setattr(module, "assemble", assemble)
+    other = [*GOOD]
+    other[other.index("case") + 1] = "3"
+    answers = [(GOOD, ASSEMBLY), (other, ASSEMBLY), (GOOD, ASSEMBLY)]
+    verify(answers)
+    verify(answers, Compiler(flags=("-O2",)))
+    assert sizes == [2, 1, 1]  # equal texts are compiled once
+
+
+# ---- the compiler's cage ------------------------------------------------------------------------
+
+
+def script(folder: Path, body: str) -> str:
+    path = folder / "cc"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_nothing_that_a_compiler_started_outlives_its_time(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(gcc, "SECONDS", 1)
+    cc = script(tmp_path, f"sleep 600 & echo $! > {tmp_path}/pid; wait")
+    monkeypatch.setattr(gcc, "find_compiler", lambda cc: (cc, ""))
+    with pytest.raises(gcc.CompileError, match="longer than 2 seconds"):
+        gcc.compile_c("int x;", cc)
+    child = int((tmp_path / "pid").read_text())
+    for _ in range(1000):  # its entry stays until someone has waited for it
+        if not _runs(child):
+            break
+        time.sleep(0.01)
+    assert not _runs(child)
+
+
+def _runs(process: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+def test_a_compiler_works_in_a_folder_of_its_own_that_goes(tmp_path, monkeypatch) -> None:
+    cc = script(tmp_path, f'pwd > {tmp_path}/where; echo "$TMPDIR" >> {tmp_path}/where; exit 1')
+    monkeypatch.setattr(gcc, "find_compiler", lambda cc: (cc, ""))
+    with pytest.raises(gcc.CompileError, match="it does not compile"):
+        gcc.compile_c("int x;", cc)
+    where = (tmp_path / "where").read_text().splitlines()
+    assert where[0] == where[1] != os.getcwd()
+    assert not Path(where[0]).exists()
