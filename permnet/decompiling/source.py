@@ -13,7 +13,7 @@ from permnet.errors import PermnetError
 from permnet.tasks.switch.compiler import CompileError, Stage
 
 LARGEST = 64 << 20  # bytes of a file
-LONGEST = 4_000  # lines of a function that are looked at: of those in the data 900 is the most
+LONGEST = 2_048  # lines of a function that are looked at
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?:#|//).*")
 _LABEL = re.compile(r"\s*([\w.$@]+):")
