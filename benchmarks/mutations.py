@@ -4,7 +4,7 @@
 
 Each alteration (two labels of different blocks swapped, a `break` moved, a number changed) is kept
 only if the canonical form says that it is another program. None of them may verify, and all of the
-unaltered must.
+unaltered must; as assembly, and as objects that are disassembled.
 """
 
 import argparse
@@ -12,17 +12,18 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from permnet.decompiling.source import disassembled
 from permnet.decompiling.verify import verify
 from permnet.provenance import provenance
 from permnet.tasks.switch.canonical import OutsideDomainError, canonical, parse
-from permnet.tasks.switch.compiler import find_compiler
-from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.compiler import Stage, compile_c, find_compiler
+from permnet.tasks.switch.ctokens import PRELUDE, layout
 from permnet.tasks.switch.dataset import SETS, shipped
 from permnet.tasks.switch.draw import Draw
 from permnet.tasks.switch.tree import tokens
@@ -96,19 +97,27 @@ def is_another(c: list[str], changed: list[str]) -> bool:
         return False
 
 
-def measure(count: int) -> dict[str, Any]:
+def listed(programs: list[list[str]]) -> list[list[str]]:
+    """The disassembled objects of programs."""
+    named = (layout([c[0], f"part{i}", *c[2:]]) for i, c in enumerate(programs))
+    found = disassembled(compile_c("\n".join([PRELUDE, *named]), stage="-c"))
+    by_name = {function.name: [*chain.from_iterable(function.tokens)] for function in found}
+    return [by_name[f"part{i}"] for i in range(len(programs))]
+
+
+def measure(count: int, stage: Stage) -> dict[str, Any]:
     began = time.perf_counter()
-    rows = list(islice(alterations(), count))
-    altered = verify([(changed, assembly) for _, changed, _, assembly in rows])
-    unaltered = verify([(c, assembly) for _, _, c, assembly in rows])
-    kinds = Counter(kind for kind, *_ in rows)
-    wrong = Counter(kind for (kind, *_), verdict in zip(rows, altered, strict=True) if verdict)
+    kinds, changed, true, assembly = zip(*islice(alterations(), count), strict=True)
+    if stage == "-c":
+        assembly = listed(list(true))
+    altered = verify(list(zip(changed, assembly, strict=True)), stage=stage)
+    unaltered = verify(list(zip(true, assembly, strict=True)), stage=stage)
+    counts = Counter(kinds)
+    wrong = Counter(kind for kind, verdict in zip(kinds, altered, strict=True) if verdict)
     return {
-        "what": "verification",
-        "kinds": {kind: {"altered": kinds[kind], "verified": wrong[kind]} for kind in KINDS},
-        "altered": {"count": len(rows), "verified": sum(altered)},
-        "unaltered": {"count": len(rows), "verified": sum(unaltered)},
-        "compiler": find_compiler()[1],
+        "kinds": {kind: {"altered": counts[kind], "verified": wrong[kind]} for kind in KINDS},
+        "altered": {"count": len(altered), "verified": sum(altered)},
+        "unaltered": {"count": len(unaltered), "verified": sum(unaltered)},
         "seconds": round(time.perf_counter() - began, 1),
     }
 
@@ -118,12 +127,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    result = measure(args.count)
+    result: dict[str, Any] = {"what": "verification", "compiler": find_compiler()[1]}
+    result |= {"assembly": measure(args.count, "-S"), "objects": measure(args.count, "-c")}
     print(json.dumps(result, indent=1))
     if args.out:
         text = json.dumps(result | provenance(torch.device("cpu")), indent=1)
         args.out.write_text(text + "\n")
-    return 1 if result["altered"]["verified"] else 0
+    return int(any(result[kind]["altered"]["verified"] for kind in ("assembly", "objects")))
 
 
 if __name__ == "__main__":

@@ -132,20 +132,20 @@ def test_functions_are_cut_out() -> None:
     first = found[0]
     assert first.file == "x.s"
     assert first.tokens == [["push", "rbp"], ["je", ".L2"], ["nop"], [".L2", ":"], ["ret"]]
-    assert [line.number for line in first.kept] == [10, 11, 11, 12, 12]
+    assert [line.number for line in first.lines] == [10, 11, 11, 12, 12]
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
 def test_line_ends_do_not_matter(end: str) -> None:
     changed = functions(TEXT.replace("\n", end))
-    assert [f.kept for f in changed] == [f.kept for f in functions(TEXT)]
+    assert [f.lines for f in changed] == [f.lines for f in functions(TEXT)]
 
 
 @given(st.text(alphabet=st.sampled_from('fg.L12:; \n\t#%$,[]eaxmovjp/*"\\é'), max_size=200))
 def test_any_text_is_read(text: str) -> None:
     for function in functions(text):
         with suppress(PermnetError):
-            assert len(function.tokens) == len(function.kept)
+            assert len(function.tokens) == len(function.lines)
 
 
 def test_a_function_of_many_lines_is_refused_without_reading_it() -> None:

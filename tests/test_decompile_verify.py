@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.mutations import KINDS, alterations
+from benchmarks.mutations import KINDS, alterations, listed
+from permnet import limits
 from permnet.decompiling import verify as module
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import acceptable, renumbered, same, verify
@@ -33,6 +34,13 @@ def test_altered_answers_are_not() -> None:
     rows = list(islice(alterations("test"), 150))
     assert {kind for kind, *_ in rows} == {*KINDS}
     assert not any(verify([(changed, assembly) for _, changed, _, assembly in rows]))
+
+
+def test_objects_are_compared_with_objects() -> None:
+    _, changed, true, _ = zip(*islice(alterations("test objects"), 60), strict=True)
+    machine_code = listed(list(true))
+    assert all(verify(list(zip(true, machine_code, strict=True)), stage="-c"))
+    assert not any(verify(list(zip(changed, machine_code, strict=True)), stage="-c"))
 
 
 def test_names_of_labels_do_not_matter_and_where_they_lead_does() -> None:
@@ -136,7 +144,7 @@ def script(folder: Path, body: str) -> str:
 
 
 def test_nothing_that_a_compiler_started_outlives_its_time(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(gcc, "SECONDS", 1)
+    monkeypatch.setattr(limits, "SECONDS", 1)
     cc = script(tmp_path, f"sleep 600 & echo $! > {tmp_path}/pid; wait")
     monkeypatch.setattr(gcc, "find_compiler", lambda cc: (cc, ""))
     with pytest.raises(gcc.CompileError, match="longer than 2 seconds"):

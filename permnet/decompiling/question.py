@@ -53,7 +53,7 @@ class Question:
 
 def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     """The function as a question, or why it is outside the domain."""
-    lines = [line for line in function.kept if line.tokens != ["endbr64"]]
+    lines = [line for line in function.lines if line.tokens != ["endbr64"]]
     _check_jumps(lines)
     stand_ins = _stand_ins(lines, prelude)
     tokens, numbers = [], []

@@ -2,18 +2,24 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from permnet.decompiling.syntax import tokens
 from permnet.decompiling.toolchain import Compiler
 from permnet.errors import PermnetError
 from permnet.tasks.switch.compiler import CompileError, Stage
 
+if TYPE_CHECKING:
+    from permnet.binary import Function as MachineCode
+
 LARGEST = 64 << 20  # bytes of a file
 LONGEST = 2_048  # lines of a function that are looked at
+LONGEST_INSTRUCTION = 15  # bytes
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?:#|//).*")
 _LABEL = re.compile(r"\s*([\w.$@]+):")
@@ -28,47 +34,47 @@ class Line:
     number: int
     text: str
 
+    @property
+    def is_label(self) -> bool:
+        return self.text.endswith(":")
+
     @cached_property
     def tokens(self) -> list[str]:
         """In gcc's Intel spelling."""
-        if self.text.endswith(":"):
-            return [self.text[:-1], ":"]
-        return tokens(self.text)
+        return [self.text[:-1], ":"] if self.is_label else tokens(self.text)
 
 
 @dataclass(frozen=True)
 class Function:
-    """One function's assembly; labels that nothing jumps to are left out.
+    """One function's assembly, listed when it is first looked at.
 
     `stage` says what a compiler has to make to be compared with it: assembly or an object.
     """
 
     file: str
     name: str
-    lines: tuple[Line, ...] = field(repr=False)
+    listing: Callable[[], list[Line]] = field(repr=False)
     stage: Stage = "-S"
 
     @cached_property
-    def tokens(self) -> list[list[str]]:
-        """Those of each line of `kept`."""
-        return [line.tokens for line in self.kept]
-
-    @cached_property
-    def kept(self) -> list[Line]:
-        if len(self.lines) > LONGEST:
-            raise PermnetError(
-                f"it has {len(self.lines)} lines: functions of up to {LONGEST} are read"
-            )
+    def lines(self) -> list[Line]:
+        """Without labels that nothing jumps to."""
+        lines = self.listing()
+        if len(lines) > LONGEST:
+            raise PermnetError(f"it has {len(lines)} lines: functions of up to {LONGEST} are read")
         used = {
             token
-            for line in self.lines
-            if not line.text.endswith(":")
+            for line in lines
+            if not line.is_label
             for token in line.tokens
             if token.startswith(".")
         }
-        return [
-            line for line in self.lines if not line.text.endswith(":") or line.text[:-1] in used
-        ]
+        return [line for line in lines if not line.is_label or line.text[:-1] in used]
+
+    @cached_property
+    def tokens(self) -> list[list[str]]:
+        """Those of each line."""
+        return [line.tokens for line in self.lines]
 
 
 def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Function]:
@@ -98,9 +104,9 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
         elif lines is not None:
             lines.append(Line(number, statement))
     return [
-        Function(file, name, tuple(lines), stage)
+        Function(file, name, partial(list, lines), stage)
         for name, lines in found
-        if any(not line.text.endswith(":") for line in lines)
+        if not all(line.is_label for line in lines)
     ]
 
 
@@ -155,13 +161,42 @@ def decoded(raw: bytes, file: str) -> str:
 def read(path: str, compiler: Compiler) -> list[Function]:
     """The functions of a file, which may be assembly, C, an object or a program; `-` is stdin."""
     raw, shown = load(path), "standard input" if path == "-" else path
-    text = decoded(raw, shown)
-    if Path(path).suffix in (".c", ".i"):
-        text = compiled(text, shown, compiler)
-    found = functions(text, shown)
+    if raw.startswith(b"\x7fELF"):
+        found = disassembled(raw, shown)
+    else:
+        text = decoded(raw, shown)
+        if Path(path).suffix in (".c", ".i"):
+            text = compiled(text, shown, compiler)
+        found = functions(text, shown)
     if not found:
         raise PermnetError(f"{shown} holds no function: assembly (gcc -S), C or ELF is expected")
     return found
+
+
+def disassembled(raw: bytes, file: str = "<ELF>") -> list[Function]:
+    """The functions of an object or a program."""
+    if find_spec("capstone") is None:
+        raise PermnetError(f"{file} is machine code, which needs: pip install 'permnet[binary]'")
+    from permnet.binary import Binary
+
+    try:
+        return [
+            Function(file, function.name, partial(_listed, function), "-c")
+            for function in Binary(memoryview(raw)).functions()
+        ]
+    except PermnetError as error:
+        raise PermnetError(f"{file}: {error}") from error
+
+
+def _listed(function: "MachineCode") -> list[Line]:
+    from permnet.binary import labelled_assembly
+
+    if function.size > LONGEST * LONGEST_INSTRUCTION:
+        raise PermnetError(
+            f"it has {function.size} bytes: functions of up to {LONGEST} lines are read"
+        )
+    (listed,) = functions(labelled_assembly(function))
+    return listed.listing()
 
 
 def compiled(text: str, file: str, compiler: Compiler) -> str:

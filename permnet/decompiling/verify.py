@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, pairwise
 
-from permnet.decompiling.source import functions
+from permnet.decompiling.source import Function, disassembled, functions
 from permnet.decompiling.toolchain import Compiler, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import Lines
@@ -71,8 +71,14 @@ def acceptable(c: C, callable: Iterable[str]) -> bool:
 
 
 def same(one: Iterable[str], other: Iterable[str]) -> bool:
-    """Whether two functions differ in nothing but the names of their local labels."""
-    return renumbered(one) == renumbered(other)
+    """Whether two functions differ in nothing but the names of their local labels.
+
+    `@PLT` says where a called function is defined, which is nothing of the caller's.
+    """
+    first, second = (
+        renumbered(token.removesuffix("@PLT") for token in tokens) for tokens in (one, other)
+    )
+    return first == second
 
 
 def renumbered(tokens: Iterable[str], prefix: str = ":") -> list[str]:
@@ -86,14 +92,15 @@ def renumbered(tokens: Iterable[str], prefix: str = ":") -> list[str]:
     ]
 
 
-def _assembly(made: bytes) -> dict[str, Lines]:
-    found = {}
-    for function in functions(made.decode(errors="replace")):
-        with suppress(
-            PermnetError
-        ):  # instructions that are not of the task: then it is not the same
-            found[function.name] = function.tokens
-    return found
+def _tokens(found: Iterable[Function]) -> dict[str, Lines]:
+    tokens = {}
+    for function in found:
+        with suppress(PermnetError):  # instructions that no function of the task has
+            tokens[function.name] = function.tokens
+    return tokens
 
 
-_READERS: dict[Stage, Callable[[bytes], dict[str, Lines]]] = {"-S": _assembly}
+_READERS: dict[Stage, Callable[[bytes], dict[str, Lines]]] = {
+    "-S": lambda made: _tokens(functions(made.decode(errors="replace"))),
+    "-c": lambda made: _tokens(disassembled(made)),
+}
