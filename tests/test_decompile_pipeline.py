@@ -303,7 +303,8 @@ def test_other_models_and_none_are_refused(tmp_path, monkeypatch) -> None:
     with pytest.raises(PermnetError, match="PI1-4 is a permneti, not one of decompiler"):
         Pipeline.load("PI1-4")
     monkeypatch.setattr("permnet.decompiling.pipeline.shipped", lambda: ["PI1-4"])
+    assert shipped_decompiler() is None
     with pytest.raises(PermnetError, match=r"no trained decompiler comes .* --model FOLDER"):
-        shipped_decompiler()
+        Pipeline.load()
     with pytest.raises(PermnetError, match="there is no function in the text"):
         permnet.decompile("hello")

@@ -6,6 +6,8 @@ import importlib
 import pytest
 
 MODULES = [
+    "decompiling.syntax",
+    "decompiling.toolchain",
     "errors",
     "metrics",
     "tasks.benchmarks",

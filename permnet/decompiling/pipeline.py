@@ -86,7 +86,12 @@ class Pipeline:
         compiler: Compiler | None = None,
     ) -> "Pipeline":
         """With a shipped model, or that of a checkpoint's folder."""
-        checkpoint = load(shipped_decompiler() if model is None else model)
+        model = model or shipped_decompiler()
+        if model is None:
+            raise PermnetError(
+                "no trained decompiler comes with this copy: add --model FOLDER with a checkpoint"
+            )
+        checkpoint = load(model)
         if checkpoint.run.model.name not in MODELS:
             raise PermnetError(
                 f"{model} is a {checkpoint.run.model.name}, not one of {', '.join(MODELS)}"
@@ -159,15 +164,10 @@ class Pipeline:
         return verdicts
 
 
-def shipped_decompiler() -> str:
-    """The name of the decompiler that comes with the package."""
+def shipped_decompiler() -> str | None:
+    """The name of the decompiler that comes with the package, if one does."""
     kinds = {describe(name).run.model.name: name for name in reversed(shipped())}
-    name = next((kinds[kind] for kind in MODELS if kind in kinds), None)
-    if name is None:
-        raise PermnetError(
-            "no trained decompiler comes with this copy: add --model FOLDER with a checkpoint"
-        )
-    return name
+    return next((kinds[kind] for kind in MODELS if kind in kinds), None)
 
 
 def _decompiled(question: Question, answer: Answer, verified: bool, seconds: float) -> Decompiled:

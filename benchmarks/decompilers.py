@@ -1,0 +1,241 @@
+"""Decompilers side by side on the same functions, one core: who finds the switch, and how fast.
+
+    python -m benchmarks.decompilers [--data switch-10] [--count 100] [--out FILE]
+
+Rows: the models (shipped ones, or the folders after --models), the rule-based solver, labels in
+ascending order, and angr, which needs an environment of its own:
+
+    python -m venv out/angr
+    out/angr/bin/pip install "angr==9.2.213" "bitstring<5" "pycparser==3.0"
+
+Columns: the answer has one `switch`; its labels are on the right blocks, in whatever order
+(partition); blocks in source order and the default right too (skeleton); C equal to the reference,
+token by token; verified; verified with a wrong skeleton; seconds for a function, all of them given
+at once. Labels of a switch over `p + 16` may also be given for `p`. Ascending order is told the
+labels and whether there is a default.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from permnet.checkpoint import describe, shipped
+from permnet.decompiling.pipeline import MODELS, Pipeline
+from permnet.decompiling.rules import solve
+from permnet.decompiling.source import functions
+from permnet.errors import PermnetError
+from permnet.provenance import provenance
+from permnet.tasks.switch import dataset
+from permnet.tasks.switch.compiler import compile_c, find_compiler
+from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
+from permnet.tasks.switch.skeleton import DEFAULT, Skeleton, skeleton
+
+ANGR = Path("out/angr/bin/python")
+COLUMNS = ("switch", "partition", "skeleton", "same_c", "verified", "wrong_verified")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function to decompile: its name, assembly and true C."""
+
+    name: str
+    assembly: list[str]
+    c: list[str]
+
+    @property
+    def text(self) -> str:
+        return layout([self.c[0], self.name, *self.c[2:]])
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a decompiler made of one; None where it does not say."""
+
+    skeleton: Skeleton | None
+    c: list[str] | None = None
+    verified: bool | None = None
+
+
+Method = Callable[[list[Program]], tuple[list[Found], float]]
+"""Answers to all, and the seconds they took."""
+
+
+def timed(answer: Callable[[Program], Skeleton | None]) -> Method:
+    def method(programs: list[Program]) -> tuple[list[Found], float]:
+        began = time.perf_counter()
+        found = [Found(answer(program)) for program in programs]
+        return found, time.perf_counter() - began
+
+    return method
+
+
+def by_rules(program: Program) -> Skeleton | None:
+    try:
+        return solve(program.assembly)
+    except PermnetError:
+        return None
+
+
+def ascending(program: Program) -> Skeleton | None:
+    true = skeleton(program.c) or []
+    labels = sorted(label for block in true for label in block if label != DEFAULT)
+    return [*([label] for label in labels), *([[DEFAULT]] if [DEFAULT] in true else [])]
+
+
+def by_model(model: str) -> Method:
+    def method(programs: list[Program]) -> tuple[list[Found], float]:
+        pipeline = Pipeline.load(model)
+        text = compile_c("\n".join([PRELUDE, *(p.text for p in programs)])).decode()
+        began = time.perf_counter()
+        answers = pipeline.each(functions(text))
+        seconds = time.perf_counter() - began
+        return [Found(a.skeleton, _lexed(a.c), a.verified) for a in answers], seconds
+
+    return method
+
+
+def _lexed(c: str | None) -> list[str] | None:
+    try:
+        return lex(c or "")
+    except PermnetError:  # a model may say anything
+        return None
+
+
+def by_angr(python: Path) -> Method:
+    def method(programs: list[Program]) -> tuple[list[Found], float]:
+        worker = Path(__file__).with_name("angr_worker.py")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "programs.o")
+            path.write_bytes(
+                compile_c("\n".join([PRELUDE, *(p.text for p in programs)]), stage="-c")
+            )
+            done = subprocess.run(
+                [python, worker, path, *(p.name for p in programs)],
+                env=os.environ | {"OMP_NUM_THREADS": "1"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                check=True,
+            )
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        found = [Found(loose_skeleton(row["c"] or "")) for row in rows]
+        return found, sum(row["seconds"] for row in rows)
+
+    return method
+
+
+def loose_skeleton(c: str) -> Skeleton | None:
+    """The skeleton of C that is not of the task: comments, other numbers, goto labels."""
+    c = re.sub(r"//.*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"", "", c)
+    c = re.sub(r"\bcase\s+([^:]+):", lambda match: f" case {_label(match[1])} : ", c)
+    return skeleton(re.findall(r"-?\w+|\S", c))
+
+
+def _label(text: str) -> int:
+    value = ast.literal_eval(text.strip())
+    value = ord(value) if isinstance(value, str) else value
+    for width in (32, 64):  # negative ones are often shown without a sign
+        if 1 << (width - 1) <= value < 1 << width:
+            return value - (1 << width)
+    return value
+
+
+def partition(blocks: Skeleton) -> set[frozenset[int | str]]:
+    return {frozenset(block) for block in blocks if block != [DEFAULT]}
+
+
+def truths(program: Program) -> list[Skeleton]:
+    """The true skeleton, and the same in terms of the parameter where a number is added to it."""
+    true = skeleton(program.c) or []
+    operator, number = program.c[program.c.index("switch") + 3 :][:2]
+    if operator not in ("+", "-"):
+        return [true]
+    shift = int(operator + number)
+    shifted = [[x if isinstance(x, str) else x - shift for x in block] for block in true]
+    return [true, shifted]
+
+
+def scored(programs: list[Program], answers: list[Found], seconds: float) -> dict[str, Any]:
+    """How many are right in each column; null where a decompiler does not say."""
+    counts: dict[str, int | None] = dict.fromkeys(COLUMNS)
+
+    def count(column: str, yes: bool) -> None:
+        counts[column] = (counts[column] or 0) + yes
+
+    for program, found in zip(programs, answers, strict=True):
+        count("switch", found.skeleton is not None)
+        said = found.skeleton or []
+        count("partition", any(partition(said) == partition(t) for t in truths(program)))
+        right = said in truths(program)
+        count("skeleton", right)
+        if found.verified is not None:
+            count(
+                "same_c",
+                found.c is not None
+                and [*found.c[:1], *found.c[2:]] == [program.c[0], *program.c[2:]],
+            )
+            count("verified", found.verified)
+            count("wrong_verified", found.verified and not right)
+    return {
+        "count": len(programs),
+        **counts,
+        "seconds_per_function": round(seconds / len(programs), 5),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default="switch-10", choices=dataset.SETS)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--models", nargs="*", help="checkpoints' folders; the shipped ones")
+    parser.add_argument("--angr", type=Path, default=ANGR, help="the Python that has angr")
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    models = args.models
+    if models is None:
+        models = [name for name in shipped() if describe(name).run.model.name in MODELS]
+    if not models:
+        print("models skipped: none is shipped, and --models names none", file=sys.stderr)
+    methods: dict[str, Method] = {Path(model).name: by_model(model) for model in models}
+    methods |= {"rules": timed(by_rules), "ascending order": timed(ascending)}
+    if args.angr.exists():
+        methods["angr"] = by_angr(args.angr)
+    else:
+        print(f"angr skipped: there is no {args.angr} (see --help)", file=sys.stderr)
+
+    pairs = islice(dataset.shipped(args.data).pairs(), args.count)
+    programs = [Program(f"part{i}", assembly, c) for i, (assembly, c) in enumerate(pairs)]
+    rows = {}
+    for name, method in methods.items():
+        rows[name] = scored(programs, *method(programs))
+        print(name, rows[name], file=sys.stderr, flush=True)
+    table = Table(f"{args.data}, {len(programs)} functions", *COLUMNS, "s/function")
+    for name, row in rows.items():
+        shown = ("–" if row[column] is None else str(row[column]) for column in COLUMNS)
+        table.add_row(name, *shown, f"{row['seconds_per_function']:.4f}")
+    Console().print(table)
+    if args.out:
+        about = provenance(torch.device("cpu"))
+        result = {"data": args.data, "compiler": find_compiler()[1], "rows": rows, **about}
+        kept = json.loads(args.out.read_text()) if args.out.exists() else {}
+        args.out.write_text(json.dumps(kept | {args.data: result}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
