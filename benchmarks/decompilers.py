@@ -198,12 +198,20 @@ def scored(programs: list[Program], answers: list[Found], seconds: float) -> dic
     }
 
 
+def rules_on(folder: Path, name: str) -> dict[str, Any]:
+    """The row of the rules on the validation split, to which they were not fitted."""
+    pairs = dataset.load(folder / dataset.file_name(name, "shuffled", "validation")).pairs()
+    programs = [Program(f"part{i}", assembly, c) for i, (assembly, c) in enumerate(pairs)]
+    return scored(programs, *timed(by_rules)(programs))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default="switch-10", choices=dataset.SETS)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--models", nargs="*", help="checkpoints' folders; the shipped ones")
     parser.add_argument("--angr", type=Path, default=ANGR, help="the Python that has angr")
+    parser.add_argument("--validation", type=Path, help="also try the rules on a folder's examples")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -225,10 +233,12 @@ def main() -> None:
     for name, method in methods.items():
         rows[name] = scored(programs, *method(programs))
         print(name, rows[name], file=sys.stderr, flush=True)
-    table = Table(f"{args.data}, {len(programs)} functions", *COLUMNS, "s/function")
+    if args.validation:
+        rows["rules, validation split"] = rules_on(args.validation, args.data)
+    table = Table(args.data, *COLUMNS, "s/function")
     for name, row in rows.items():
         shown = ("–" if row[column] is None else str(row[column]) for column in COLUMNS)
-        table.add_row(name, *shown, f"{row['seconds_per_function']:.4f}")
+        table.add_row(f"{name} ({row['count']})", *shown, f"{row['seconds_per_function']:.4f}")
     Console().print(table)
     if args.out:
         about = provenance(torch.device("cpu"))
