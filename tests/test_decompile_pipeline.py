@@ -18,7 +18,7 @@ from permnet.decompiling.question import ask
 from permnet.decompiling.source import functions
 from permnet.decompiling.toolchain import Compiler, prelude_with
 from permnet.errors import PermnetError
-from permnet.models import Decompiler
+from permnet.models import CopyDecompiler, Decompiler
 from permnet.tasks.switch.compiler import compile_c
 from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
 from permnet.tasks.switch.dataset import shipped
@@ -297,6 +297,14 @@ def test_weights_that_overflow_are_said(learnt: tuple[str, str], monkeypatch) ->
         answerer.model.generate.weight.fill_(torch.nan)
     with pytest.raises(PermnetError, match="overflow"):
         Answerer(answerer.model, answerer.vocab).greedy([question])
+
+
+def test_a_model_that_counts_labels_is_refused(tmp_path) -> None:
+    run = Run("PI10", ModelConfig(name="copy-decompiler", embedding=4, hidden=4))
+    vocab = Vocab(("mov", ".L1", ".L2"), reserved=4)
+    save(tmp_path / "raw", CopyDecompiler(len(vocab), embedding=4, hidden=4), run, vocab, {})
+    with pytest.raises(PermnetError, match="trained on labels as gcc numbers them"):
+        Pipeline.load(tmp_path / "raw")
 
 
 def test_other_models_and_none_are_refused(tmp_path, monkeypatch) -> None:

@@ -135,6 +135,25 @@ def test_functions_are_cut_out() -> None:
     assert [line.number for line in first.lines] == [10, 11, 11, 12, 12]
 
 
+@pytest.mark.parametrize("directive", [".byte 0xeb, 5", ".rept 3", ".long 1", '.incbin "x"'])
+def test_what_may_put_bytes_into_a_function_is_not_passed_over(directive: str) -> None:
+    (function,) = functions(f"f:\n\tnop\n\t{directive}\n\tret\n")
+    with pytest.raises(PermnetError, match=r"in line 3 is no instruction"):
+        _ = function.tokens
+
+
+def test_numbered_labels_are_local() -> None:
+    (function,) = functions("f:\n\tje 1f\n1:\n\tret\n")
+    assert function.tokens == [["je", "1f"], ["ret"]]
+
+
+def test_intel_syntax_with_percent_signs_is_refused() -> None:
+    assert functions("\t.intel_syntax noprefix\nf:\n\tret\n")
+    for directive in (".intel_syntax", ".intel_syntax prefix"):
+        with pytest.raises(PermnetError, match="intel_syntax noprefix"):
+            functions(f"\t{directive}\nf:\n\tmov %eax, %ebx\n\tret\n")
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
 def test_line_ends_do_not_matter(end: str) -> None:
     changed = functions(TEXT.replace("\n", end))

@@ -14,6 +14,7 @@ from permnet.decompiling.source import Function, functions
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import verify
 from permnet.errors import PermnetError
+from permnet.tasks.switch.assembly import LABEL_NAMES
 from permnet.tasks.switch.compiler import find_compiler
 from permnet.tasks.switch.ctokens import layout
 from permnet.tasks.switch.skeleton import Skeleton, skeleton
@@ -95,6 +96,11 @@ class Pipeline:
         if checkpoint.run.model.name not in MODELS:
             raise PermnetError(
                 f"{model} is a {checkpoint.run.model.name}, not one of {', '.join(MODELS)}"
+            )
+        if f".L{LABEL_NAMES}" not in checkpoint.vocab:
+            raise PermnetError(
+                f"{model} was trained on labels as gcc numbers them, and would count instead of "
+                "following jumps: choose a model of shuffled labels"
             )
         return cls(Answerer(checkpoint.model, checkpoint.vocab), n_best, compiler)
 

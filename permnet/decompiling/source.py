@@ -25,6 +25,12 @@ _COMMENT = re.compile(r"/\*.*?\*/|(?:#|//).*")
 _LABEL = re.compile(r"\s*([\w.$@]+):")
 _CODE = re.compile(r"\.text\b|\.section\s+\.?text|\.section[^#]*,\s*\"[a-wyz]*x")
 _DATA = re.compile(r"\.(?:data|bss|rodata|section|pushsection)\b")
+_PERCENT = re.compile(r"\.intel_syntax(?!\s+noprefix)\b")
+# Directives that put nothing into a function.
+_SILENT = re.compile(
+    r"\.(?:cfi_\w+|loc|file|ident|p2align|align|balign|globl|global|local|weak|hidden|type"
+    r"|intel_syntax|att_syntax)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,11 @@ class Line:
     @cached_property
     def tokens(self) -> list[str]:
         """In gcc's Intel spelling."""
-        return [self.text[:-1], ":"] if self.is_label else tokens(self.text)
+        if self.is_label:
+            return [self.text[:-1], ":"]
+        if self.text.startswith("."):
+            raise PermnetError(f"`{self.text[:80]}` in line {self.number} is no instruction")
+        return tokens(self.text)
 
 
 @dataclass(frozen=True)
@@ -88,7 +98,7 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
     in_code = True
     for number, statement in _statements(text):
         if statement.endswith(":"):
-            if not statement.startswith("."):
+            if not (statement[0] == "." or statement[0].isdigit()):
                 lines = []
                 if in_code:
                     found.append((statement[:-1], lines))
@@ -101,6 +111,13 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
                 in_code, lines = False, None
             elif statement.startswith(".size"):
                 lines = None
+            elif _PERCENT.match(statement):
+                raise PermnetError(
+                    f"{file}: `{statement[:80]}` in line {number}: in Intel syntax registers are "
+                    "read without %, .intel_syntax noprefix"
+                )
+            elif lines is not None and not _SILENT.match(statement):
+                lines.append(Line(number, statement))
         elif lines is not None:
             lines.append(Line(number, statement))
     return [
