@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from permnet.decompiling.rules import instructions, solve
 from permnet.errors import PermnetError
 from permnet.tasks.switch.compiler import assemble
-from permnet.tasks.switch.dataset import SETS, shipped
+from permnet.tasks.switch.dataset import shipped
 from permnet.tasks.switch.skeleton import skeleton
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_all_shipped_examples_are_solved(name: str) -> None:
-    for assembly, c in shipped(name).pairs():
+@pytest.mark.parametrize(("name", "every"), [("switch-6", 1), ("switch-10", 2), ("switch-20", 4)])
+def test_shipped_examples_are_solved(name: str, every: int) -> None:
+    for assembly, c in list(shipped(name).pairs())[::every]:
         assert solve(assembly) == skeleton(c)
 
 

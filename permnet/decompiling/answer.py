@@ -20,7 +20,7 @@ from permnet.models.decompiler import DecompilerStep
 from permnet.tasks.switch.ctokens import layout
 from permnet.vocab import EOS, PAD, SOS, Vocab
 
-LONGEST = 640  # tokens; the longest C of the training data has 547
+LONGEST = 640  # tokens of C, or as many as the assembly has; of the training data 547 is the most
 ROWS = 32  # functions at once
 CELLS = 8 << 20  # rows × length²: the resolver holds some ten matrices of that size
 
@@ -45,11 +45,13 @@ class Answerer:
     def greedy(self, questions: Sequence[Question]) -> list[Answer]:
         """The answer to each question of a batch."""
         inputs = pad([question.ids for question in questions])
-        return self._answers(questions, inputs, greedy(self.model, inputs, LONGEST, record=True))
+        most = min(LONGEST, inputs.shape[1])
+        return self._answers(questions, inputs, greedy(self.model, inputs, most, record=True))
 
     def n_best(self, questions: Sequence[Question], count: int) -> list[list[list[int]]]:
         """The ids of the finished answers to each, the most likely first, at most so many."""
-        beams = beam(self.model, pad([question.ids for question in questions]), LONGEST, count)
+        inputs = pad([question.ids for question in questions])
+        beams = beam(self.model, inputs, min(LONGEST, inputs.shape[1]), count)
         return [
             [
                 ids[: _length(ids)]

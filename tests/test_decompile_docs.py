@@ -1,0 +1,54 @@
+"""The tables of docs/decompile.md say what the results say."""
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "decompile.md").read_text()
+
+
+def results(name: str) -> dict:
+    return json.loads((ROOT / "results" / f"{name}.json").read_text())
+
+
+def table(name: str) -> list[list[str]]:
+    """The cells of the rows under the heading."""
+    block = PAGE.partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0]
+    lines = block.strip().splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_verification() -> None:
+    found = results("verification")
+    expected = [
+        [kind, *(f"{row['verified']} of {row['altered']}" for row in rows)]
+        for kind in found["assembly"]["kinds"]
+        if (rows := [found[what]["kinds"][kind] for what in ("assembly", "objects")])
+    ]
+    whole = [found[what]["unaltered"] for what in ("assembly", "objects")]
+    expected.append(["unaltered", *(f"{row['verified']:,} of {row['count']:,}" for row in whole)])
+    assert table("verification") == expected
+
+
+def test_decompilers() -> None:
+    rows = results("decompilers")["switch-10"]["rows"]
+    columns = ("switch", "partition", "skeleton", "same_c", "verified", "wrong_verified")
+    expected = [
+        [
+            name,
+            *("–" if row[column] is None else str(row[column]) for column in columns),
+            f"{row['seconds_per_function']:.4f}",
+        ]
+        for name, row in rows.items()
+        if row["count"] == 100
+    ]
+    assert table("decompilers") == expected
+
+
+def test_rules() -> None:
+    found = results("decompilers")
+    rows = {name: found[name]["rows"]["rules, validation split"] for name in found}
+    assert table("rules") == [
+        [name, f"{rows[name]['skeleton']:,} of {rows[name]['count']:,}"]
+        for name in ("switch-6", "switch-10", "switch-20")
+    ]
