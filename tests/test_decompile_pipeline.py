@@ -2,10 +2,13 @@
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch.nn import functional as F
 
 import permnet
@@ -170,6 +173,26 @@ def test_what_is_outside_the_domain_is_said(body: str, reason: str) -> None:
     assert reason in refused.error
     assert (refused.c, refused.verified, refused.confidence) == (None, False, None)
     assert other.verified
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_damaged_assembly_is_asked_or_refused(vocab: Vocab, data: st.DataObject) -> None:
+    text = TEXT[: TEXT.index(".size")]
+    for _ in range(data.draw(st.integers(1, 4))):
+        at, end = sorted(data.draw(st.integers(0, len(text))) for _ in range(2))
+        piece = data.draw(st.text(",.:;[]%$#\t\n -+*0L\0é\\\"'/x()", max_size=4))
+        text = text[:at] + piece + text[min(end, at + 30) :]
+    for function in functions(text):
+        with suppress(PermnetError):
+            question = ask(function, vocab)
+            assert len(question.ids) == len(question.numbers)
+
+
+def test_an_empty_instruction_is_refused(vocab: Vocab) -> None:
+    (function,) = functions(f"{HEAD}\t,\n{TAIL}")
+    with pytest.raises(PermnetError, match="`,` in line 4 is no instruction"):
+        ask(function, vocab)
 
 
 def test_no_conditional_jump_is_no_switch(vocab: Vocab) -> None:

@@ -49,9 +49,10 @@ class Line:
         """In gcc's Intel spelling."""
         if self.is_label:
             return [self.text[:-1], ":"]
-        if self.text.startswith("."):
+        found = [] if self.text.startswith(".") else tokens(self.text)
+        if not found:
             raise PermnetError(f"`{self.text[:80]}` in line {self.number} is no instruction")
-        return tokens(self.text)
+        return found
 
 
 @dataclass(frozen=True)
