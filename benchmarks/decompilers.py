@@ -23,6 +23,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
@@ -70,8 +71,19 @@ class Found:
     verified: bool | None = None
 
 
-Method = Callable[[list[Program]], tuple[list[Found], float]]
-"""Answers to all, and the seconds they took."""
+@dataclass(frozen=True)
+class Outcome:
+    """The answers to all programs, and the CPU seconds they took.
+
+    `wall` are the seconds one waits for a model to load, and then for the smallest function alone.
+    """
+
+    found: list[Found]
+    seconds: float
+    wall: dict[str, float] | None = None
+
+
+Method = Callable[[list[Program]], Outcome]
 
 
 def spent() -> float:
@@ -81,10 +93,10 @@ def spent() -> float:
 
 
 def timed(answer: Callable[[Program], Skeleton | None]) -> Method:
-    def method(programs: list[Program]) -> tuple[list[Found], float]:
+    def method(programs: list[Program]) -> Outcome:
         began = spent()
         found = [Found(answer(program)) for program in programs]
-        return found, spent() - began
+        return Outcome(found, spent() - began)
 
     return method
 
@@ -103,13 +115,19 @@ def ascending(program: Program) -> Skeleton | None:
 
 
 def by_model(model: str) -> Method:
-    def method(programs: list[Program]) -> tuple[list[Found], float]:
-        pipeline = Pipeline.load(model)
+    def method(programs: list[Program]) -> Outcome:
         text = compile_c("\n".join([PRELUDE, *(p.text for p in programs)])).decode()
+        loading = time.perf_counter()
+        pipeline = Pipeline.load(model)
+        loaded = time.perf_counter()
+        pipeline.each([min(functions(text), key=lambda function: len(function.lines))])
+        alone = time.perf_counter()
         began = spent()
         answers = pipeline.each(functions(text))
         seconds = spent() - began
-        return [Found(a.skeleton, _lexed(a.c), a.verified) for a in answers], seconds
+        found = [Found(a.skeleton, _lexed(a.c), a.verified) for a in answers]
+        wall = {"load": round(loaded - loading, 3), "small_function": round(alone - loaded, 3)}
+        return Outcome(found, seconds, wall)
 
     return method
 
@@ -122,7 +140,7 @@ def _lexed(c: str | None) -> list[str] | None:
 
 
 def by_angr(python: Path) -> Method:
-    def method(programs: list[Program]) -> tuple[list[Found], float]:
+    def method(programs: list[Program]) -> Outcome:
         worker = Path(__file__).with_name("angr_worker.py")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "programs.o")
@@ -139,7 +157,7 @@ def by_angr(python: Path) -> Method:
             )
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         found = [Found(loose_skeleton(row["c"] or "")) for row in rows]
-        return found, sum(row["seconds"] for row in rows)
+        return Outcome(found, sum(row["seconds"] for row in rows))
 
     return method
 
@@ -175,14 +193,14 @@ def truths(program: Program) -> list[Skeleton]:
     return [true, shifted]
 
 
-def scored(programs: list[Program], answers: list[Found], seconds: float) -> dict[str, Any]:
+def scored(programs: list[Program], outcome: Outcome) -> dict[str, Any]:
     """How many are right in each column; null where a decompiler does not say."""
     counts: dict[str, int | None] = dict.fromkeys(COLUMNS)
 
     def count(column: str, yes: bool) -> None:
         counts[column] = (counts[column] or 0) + yes
 
-    for program, found in zip(programs, answers, strict=True):
+    for program, found in zip(programs, outcome.found, strict=True):
         count("switch", found.skeleton is not None)
         said = found.skeleton or []
         count("partition", any(partition(said) == partition(t) for t in truths(program)))
@@ -199,7 +217,8 @@ def scored(programs: list[Program], answers: list[Found], seconds: float) -> dic
     return {
         "count": len(programs),
         **counts,
-        "seconds_per_function": round(seconds / len(programs), 5),
+        "seconds_per_function": round(outcome.seconds / len(programs), 5),
+        "wall_seconds": outcome.wall,
     }
 
 
@@ -207,7 +226,7 @@ def rules_on(folder: Path, name: str) -> dict[str, Any]:
     """The row of the rules on the validation split, to which they were not fitted."""
     pairs = dataset.load(folder / dataset.file_name(name, "shuffled", "validation")).pairs()
     programs = [Program(f"part{i}", assembly, c) for i, (assembly, c) in enumerate(pairs)]
-    return scored(programs, *timed(by_rules)(programs))
+    return scored(programs, timed(by_rules)(programs))
 
 
 def main() -> None:
@@ -236,7 +255,7 @@ def main() -> None:
     programs = [Program(f"part{i}", assembly, c) for i, (assembly, c) in enumerate(pairs)]
     rows = {}
     for name, method in methods.items():
-        rows[name] = scored(programs, *method(programs))
+        rows[name] = scored(programs, method(programs))
         print(name, rows[name], file=sys.stderr, flush=True)
     if args.validation:
         rows["rules, validation split"] = rules_on(args.validation, args.data)

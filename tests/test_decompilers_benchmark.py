@@ -1,18 +1,24 @@
 """The table of decompilers: how answers are read and counted."""
 
 from benchmarks.decompilers import (
+    COLUMNS,
     Found,
+    Outcome,
     Program,
     ascending,
+    by_model,
     by_rules,
     loose_skeleton,
     scored,
     timed,
     truths,
 )
-from permnet.tasks.switch.ctokens import lex
+from permnet.decompiling.pipeline import Pipeline
+from permnet.tasks.switch.compiler import compile_c
+from permnet.tasks.switch.ctokens import PRELUDE, lex
 from permnet.tasks.switch.dataset import shipped
 from permnet.tasks.switch.skeleton import skeleton
+from tests.table_model import knowing
 
 PAIRS = list(shipped("switch-6").pairs())[:40]
 PROGRAMS = [Program(f"part{i}", assembly, c) for i, (assembly, c) in enumerate(PAIRS)]
@@ -56,7 +62,7 @@ def test_right_wrong_and_silent_answers_are_counted() -> None:
         Found(None, None, verified=False),
         Found([[12345]], PROGRAMS[0].c, verified=True),
     ]
-    row = scored(PROGRAMS[:4], answers, seconds=2.0)
+    row = scored(PROGRAMS[:4], Outcome(answers, seconds=2.0))
     assert row == {
         "count": 4,
         "switch": 3,
@@ -66,12 +72,24 @@ def test_right_wrong_and_silent_answers_are_counted() -> None:
         "verified": 2,
         "wrong_verified": 1,
         "seconds_per_function": 0.5,
+        "wall_seconds": None,
     }
 
 
+def test_the_row_of_a_model(monkeypatch) -> None:
+    programs = PROGRAMS[:3]
+    text = compile_c("\n".join([PRELUDE, *(program.text for program in programs)])).decode()
+    known = knowing(text, {program.name: [program.c] for program in programs[1:]}, n_best=1)
+    monkeypatch.setattr(Pipeline, "load", lambda model: known)
+    row = scored(programs, by_model("known")(programs))
+    assert [row[column] for column in COLUMNS] == [2, 2, 2, 2, 2, 0]
+    assert row["seconds_per_function"] > 0
+    assert row["wall_seconds"]["small_function"] > 0
+
+
 def test_rows_without_a_model() -> None:
-    rules = scored(PROGRAMS, *timed(by_rules)(PROGRAMS))
+    rules = scored(PROGRAMS, timed(by_rules)(PROGRAMS))
     assert rules["skeleton"] == rules["partition"] == 40
     assert rules["verified"] is None
-    order = scored(PROGRAMS, *timed(ascending)(PROGRAMS))
+    order = scored(PROGRAMS, timed(ascending)(PROGRAMS))
     assert 0 < order["skeleton"] < order["partition"] < 40

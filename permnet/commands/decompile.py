@@ -46,6 +46,7 @@ def decompile(
         permnet decompile --map -f parse module.o
         gcc -O0 -S -masm=intel -fno-jump-tables -o - x.c | permnet decompile --json
         permnet decompile --proto "int get(int); void put(long);" -o out.c *.s
+        permnet decompile --cflags="-O0 -fcf-protection -fno-jump-tables" module.o
 
     Args:
         files: What to decompile; none, or -, for standard input.
@@ -57,7 +58,7 @@ def decompile(
         out: The file to write instead of standard output.
         force: Overwrite the file if it exists.
         cc: The compiler to verify with.
-        cflags: Its flags, those with which the functions were compiled.
+        cflags: Its flags, those with which the functions were compiled, after an equals sign.
         proto: Prototypes of functions that are called, beside those of the training data.
     """
     if not files and sys.stdin.isatty():

@@ -17,7 +17,7 @@ def as_json(answers: Sequence[Decompiled]) -> str:
 def as_text(function: Function, answer: Decompiled, with_map: bool = False) -> str:
     """An answered function under a comment that says how far to trust it."""
     state = "verified" if answer.verified else "unverified"
-    head = f"// {printable(answer.file)}: {answer.name}: {state}, "
+    head = f"// {printable(answer.file)}: {printable(answer.name)}: {state}, "
     lines = (answer.c or "").splitlines()
     if with_map:
         came = dict(answer.map or [])
