@@ -124,12 +124,15 @@ def test_c_may_be_given_and_what_was_printed_is_c(capsys, file: Path) -> None:
 
 
 def test_colours_on_a_terminal(file: Path, capsys, monkeypatch) -> None:
+    _, plain, _ = run(capsys, file)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run(capsys, file)
     assert code == 0
-    assert "\x1b[" in out
-    assert "verified" in out
+    assert len(re.findall(r"\x1b\[[\d;]*\b32\b[\d;]*mverified", out)) == 2
+    assert len(re.findall(r"\x1b\[[\d;]*\b33\b[\d;]*munverified", out)) == 1
+    assert re.sub(r"\x1b\[[\d;]*m", "", out) == plain
 
 
 # ---- refusals -----------------------------------------------------------------------------------

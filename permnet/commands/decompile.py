@@ -134,5 +134,7 @@ def _print_coloured(text: str) -> None:
     from rich.console import Console
     from rich.syntax import Syntax
 
-    code = Syntax(text, "c", theme="ansi_dark", background_color="default", word_wrap=True)
-    Console().print(code)
+    code = Syntax(text, "c", theme="ansi_dark", background_color="default").highlight(text)
+    code.highlight_regex(r"(?m)(?<=: )verified(?=, confidence [\d.]+ %$)", "not dim bold green")
+    code.highlight_regex(r"(?m)(?<=: )unverified(?=, confidence [\d.]+ %$)", "not dim bold yellow")
+    Console().print(code, end="")
