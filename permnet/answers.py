@@ -81,12 +81,7 @@ class Resolver:
 
     def _answer(self, questions: list[Question]) -> list[Answer]:
         """Answers to questions of one length."""
-        model = self.checkpoint.model
-        inputs = torch.tensor([question.ids for question in questions])
-        found = greedy(model, inputs, self.checkpoint.task.target_width, record=True)
-        if not bool(found.confidence.isfinite().all()):
-            raise PermnetError("the model's weights overflow on this question: it cannot answer")
-        places = _places(inputs, found)
+        found, places = ask(self.checkpoint, questions)
         answers = []
         for row, question in enumerate(questions):
             ids = found.ids[row].tolist()
@@ -116,7 +111,7 @@ class Shipped:
         chosen = defaultdict(list)
         for i, text in enumerate(texts):
             try:
-                chosen[self._choose(text)].append(i)
+                chosen[self.choose(text)].append(i)
             except PermnetError as error:
                 found[i] = error
         for name, rows in chosen.items():
@@ -126,7 +121,8 @@ class Shipped:
             found.update(zip(rows, answers, strict=True))
         return [found[i] for i in range(len(texts))]
 
-    def _choose(self, text: str) -> str:
+    def choose(self, text: str) -> str:
+        """The name of the smallest model that was trained for the like of this text."""
         reasons = defaultdict(list)
         for name, about in self._known.items():
             try:
@@ -240,12 +236,19 @@ def _alike(questions: dict[int, Question]) -> list[list[int]]:
     ]
 
 
-def _places(inputs: Tensor, found: Answers) -> Tensor:
-    """Per output (B, T) the position, `<sos>` apart, that gave most to its token, or -1."""
+def ask(checkpoint: Checkpoint, questions: list[Question]) -> tuple[Answers, Tensor]:
+    """Greedy answers to questions of one length, with all that the model computed on the way.
+
+    And per output (B, T) the position, `<sos>` apart, that gave most to its token, or -1.
+    """
+    inputs = torch.tensor([question.ids for question in questions])
+    found = greedy(checkpoint.model, inputs, checkpoint.task.target_width, record=True)
+    if not bool(found.confidence.isfinite().all()):
+        raise PermnetError("the model's weights overflow on this question: it cannot answer")
     places = torch.full_like(found.ids, -1)
     for t, step in enumerate(found.steps):
         if step.positions is not None:
             held = inputs == found.ids[:, t, None]
             best = step.positions.masked_fill(~held, -torch.inf).argmax(1) - 1
             places[:, t] = torch.where(held.any(1), best, -1)
-    return places
+    return found, places

@@ -13,7 +13,9 @@ from permnet import __version__
 from permnet.commands.data import data
 from permnet.commands.decompile import decompile
 from permnet.commands.eval import evaluate
+from permnet.commands.explore import explore
 from permnet.commands.models import models
+from permnet.commands.plot import plot
 from permnet.commands.report import report
 from permnet.commands.resolve import resolve
 from permnet.commands.score import score
@@ -28,6 +30,8 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "decompile": decompile,
     "eval": evaluate,
     "models": models,
+    "explore": explore,
+    "plot": plot,
     "train": train,
     "sweep": sweep,
     "report": report,

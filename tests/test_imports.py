@@ -40,6 +40,8 @@ ORDER = (
     "worker",
     "sweep",
     "report",
+    "explore",
+    "plot",
     "commands",
     "cli",
     "__main__",

@@ -35,6 +35,13 @@ def test_wheel_resolves_in_a_clean_environment(tmp_path):
         text=True,
     )
     assert done.stdout == "a c b\n", done.stderr
+    subprocess.run(  # the page's files came along
+        [home / "bin" / "permnet", "explore", "--export", "page.html", "--example", "a 1 <sep> 1"],
+        env={**os.environ, "PYTHONPATH": borrowed},
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
     where = subprocess.run(
         [python, "-c", "import permnet; print(permnet.__file__)"],
         cwd=tmp_path,

@@ -120,6 +120,19 @@ class Pipeline:
             found.update(zip((order[row] for row in rows), answered, strict=True))
         return [found[i] for i in range(len(functions))]
 
+    def candidates(self, function: Function) -> list[Decompiled]:
+        """The n best answers to a function, the most likely first, each tried."""
+        began = time.perf_counter()
+        question = ask(function, self.answerer.vocab, self.compiler.prelude)
+        (found,) = self.answerer.n_best([question], self.n_best)
+        answers = [self.answerer.retold(question, ids) for ids in found]
+        verdicts = self._verify([(question, answer.c) for answer in answers])
+        seconds = (time.perf_counter() - began) / max(len(answers), 1)
+        return [
+            _decompiled(question, answer, verdict, seconds)
+            for answer, verdict in zip(answers, verdicts, strict=True)
+        ]
+
     def _batch(self, questions: list[Question]) -> list[Decompiled]:
         began = time.perf_counter()
         answers = self.answerer.greedy(questions)

@@ -14,8 +14,9 @@ from html import escape
 WIDTH, HEIGHT = 320, 200
 LEFT, RIGHT, TOP, BOTTOM = 40, 10, 24, 30
 
-# Dark to light through blue, violet and orange: told apart in grey, too.
-_RAMP = ((8, 8, 40), (60, 20, 110), (150, 40, 110), (225, 90, 60), (252, 170, 40), (252, 250, 170))
+# Dark blue to yellow through grey, as on the explorer's page: lighter all the way, and told apart
+# by those who do not see red or green.
+_RAMP = ((0, 34, 78), (67, 78, 108), (125, 124, 120), (188, 174, 108), (254, 232, 56))
 
 
 @dataclass(frozen=True)
