@@ -183,7 +183,10 @@ def test_damaged_assembly_is_asked_or_refused(vocab: Vocab, data: st.DataObject)
         at, end = sorted(data.draw(st.integers(0, len(text))) for _ in range(2))
         piece = data.draw(st.text(",.:;[]%$#\t\n -+*0L\0é\\\"'/x()", max_size=4))
         text = text[:at] + piece + text[min(end, at + 30) :]
-    for function in functions(text):
+    found = []
+    with suppress(PermnetError):
+        found = functions(text)
+    for function in found:
         with suppress(PermnetError):
             question = ask(function, vocab)
             assert len(question.ids) == len(question.numbers)

@@ -42,7 +42,7 @@ class Line:
 
     @property
     def is_label(self) -> bool:
-        return self.text.endswith(":")
+        return _LABEL.fullmatch(self.text) is not None
 
     @cached_property
     def tokens(self) -> list[str]:
@@ -50,7 +50,7 @@ class Line:
         if self.is_label:
             return [self.text[:-1], ":"]
         found = [] if self.text.startswith(".") else tokens(self.text)
-        if not found:
+        if not found or found[-1] == ":":
             raise PermnetError(f"`{self.text[:80]}` in line {self.number} is no instruction")
         return found
 
@@ -98,7 +98,7 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
     lines: list[Line] | None = None
     in_code = True
     for number, statement in _statements(text):
-        if statement.endswith(":"):
+        if _LABEL.fullmatch(statement):
             if not (statement[0] == "." or statement[0].isdigit()):
                 lines = []
                 if in_code:
