@@ -18,6 +18,7 @@ def score(
     /,
     split: SplitName = "test",
     limit: int | None = None,
+    data: Path | None = None,
     json: bool = False,
 ) -> int:
     """Score a model's predictions on a benchmark.
@@ -29,15 +30,18 @@ def score(
 
         permnet score PI20 predictions.jsonl
         permnet score PI20@1 predictions.jsonl --split validation --limit 1000 --json
+        permnet score switch-10 predictions.jsonl
 
     Args:
-        benchmark: Its name, such as PI20 or PI20@1.
+        benchmark: Its name, such as PI20, PI20@1, switch-10 or switch-6-raw.
         predictions: The JSON Lines file.
         split: Which split they are for.
         limit: They are for its first so many examples only.
+        data: Switch sets only: the folder of their data; without it the predictions are for the
+            1,000 test examples that ship.
         json: Print one JSON object instead of a table.
     """
-    figures = score_predictions(benchmark, predictions, split, limit)
+    figures = score_predictions(benchmark, predictions, split, limit, data)
     if json:
         print(dumps(figures))
     else:
@@ -48,13 +52,18 @@ def score(
 def figures_table(figures: dict[str, Any]) -> Table:
     table = Table(title=f"{figures['benchmark']} {figures['split']}")
     table.add_column("examples")
-    for heading in ("count", "TA %", "WEA %"):
+    headings = {"ta": "TA %", "wea": "WEA %", "skeleton": "skeleton %"}
+    marks = [name for name in headings if name in figures]
+    for heading in ("count", *(headings[name] for name in marks)):
         table.add_column(heading, justify="right")
-    rows = {"all": figures, "unseen in training": figures["unseen"]}
+    rows = {"all": figures}
+    if figures["unseen"] is not None:
+        rows["unseen in training"] = figures["unseen"]
     if len(figures["by_length"]) > 1:
-        rows |= {f"length {n}": row for n, row in figures["by_length"].items()}
+        what = "cases" if "skeleton" in marks else "length"
+        rows |= {f"{what} {n}": row for n, row in figures["by_length"].items()}
     for name, row in rows.items():
-        table.add_row(name, str(row["count"]), _percent(row["ta"]), _percent(row["wea"]))
+        table.add_row(name, str(row["count"]), *(_percent(row[mark]) for mark in marks))
     low, high = figures["wea_interval"]
     table.caption = (
         f"WEA, 95 % interval: {_percent(low)} to {_percent(high)}\n"
