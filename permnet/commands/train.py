@@ -10,10 +10,13 @@ from tyro.conf import Positional, arg
 
 from permnet.config import ModelConfig, ModelName, Run, TrainConfig
 from permnet.errors import PermnetError, unknown
-from permnet.experiments.presets import PRESETS
+from permnet.experiments import switch
+from permnet.experiments.presets import PRESETS as PAPER_PRESETS
 from permnet.tasks.benchmarks import Benchmark
 from permnet.tasks.find import find
 from permnet.tasks.switch.benchmark import SwitchBenchmark
+
+PRESETS = PAPER_PRESETS | switch.PRESETS
 
 
 def _changes(config: type) -> type:
