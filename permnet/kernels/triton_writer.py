@@ -2,9 +2,14 @@
 
 M_e and the attention's keys are nearly all the bytes of a step, so `_look` and `_look_backward`
 read each once. A long example is shared by SPLITS programs, or the chip would wait for few of
-them; `_settle` and `_held_backward` put their parts together. Positions that hold a token are few
-and are fetched HELD at a time.
+them; `_settle` and `_held_backward` put their parts together. Positions that hold a token are
+fetched HELD at a time: most tokens stand in few, a bracket in a hundred, and then all others wait.
+
+The tanh of the attention is most of the arithmetic. Of e^2a and e^2b, which are formed once for a
+step and once for all, it needs one division: tanh(a + b) = 1 - 2 / (1 + e^2a e^2b).
 """
+
+from dataclasses import replace
 
 import torch
 import triton
@@ -16,13 +21,25 @@ from permnet.kernels.writer import Held, Source
 
 LEAST = tl.constexpr(-1e30)
 TINY = tl.constexpr(1.1754943508222875e-38)
-HELD = 8
+HELD = 32
 """Positions of a token fetched at once."""
+CELLS = 4096
+"""Of M_e or the keys, how many numbers a program takes at once."""
+PROGRAMS = 1024
+"""How many programs should share a step's positions; an H200 runs 132 times a few at once."""
+FARTHEST = tl.constexpr(40.0)
+"""What the attention's keys and states are held below, so that products of powers are numbers."""
 
 
 @triton.jit
-def _tanh(x):  # type: ignore[no-untyped-def]
-    return 2 * tl.sigmoid(2 * x) - 1
+def _power(x):  # type: ignore[no-untyped-def]
+    return tl.exp(2 * tl.minimum(tl.maximum(x, -FARTHEST), FARTHEST))
+
+
+@triton.jit
+def _tanh(a, b):  # type: ignore[no-untyped-def]
+    """tanh of a sum, out of the powers of its parts."""
+    return 1 - 2 / (1 + a * b)
 
 
 @triton.jit
@@ -81,15 +98,35 @@ def _held(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
+def _ask(  # type: ignore[no-untyped-def]
+    m_dp, lengths, order, first, last, taken, asked, L, HELD: tl.constexpr, BLOCK: tl.constexpr
+):
+    """One program: what the positions taken from say of BLOCK positions of one example."""
+    b = tl.program_id(0).to(tl.int64)
+    j = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    live = j < tl.load(lengths + b)
+    end = tl.load(last + b)
+    query = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(tl.load(first + b), end, HELD):
+        i = start + tl.arange(0, HELD)
+        ok = i < end
+        pos = tl.load(order + b * L + i, mask=ok, other=0) + b * L
+        took = tl.load(taken + pos, mask=ok, other=0.0)
+        some = (took != 0)[:, None] & live[None, :]
+        rows = tl.load(m_dp + pos[:, None] * L + j[None, :], mask=some, other=0.0)
+        query += tl.sum(took[:, None] * rows.to(tl.float32), 0)
+    tl.store(asked + b * L + j, query, mask=live)
+
+
+@triton.jit
 def _look(  # type: ignore[no-untyped-def]
-    looking, m_e, keys, score, m_dp, lengths, order, first, last, taken, looked, asked, sums, parts,
-    L, D, A, ROW, SPAN, RESOLVES: tl.constexpr, HELD: tl.constexpr, CHUNK: tl.constexpr,
-    AS: tl.constexpr, DS: tl.constexpr,
+    looking, m_e, keys, score, lengths, looked, asked, sums, parts, L, D, A, ROW, SPAN,
+    RESOLVES: tl.constexpr, CHUNK: tl.constexpr, AS: tl.constexpr, DS: tl.constexpr,
 ):  # fmt: skip
     """One program: SPAN positions of one example; scores, and sums relative to the span's top."""
     b, split = tl.program_id(0).to(tl.int64), tl.program_id(1)
     k, d = tl.arange(0, AS), tl.arange(0, DS)
-    of_h = tl.load(looking + b * ROW + k, mask=k < A, other=0.0)
+    of_h = _power(tl.load(looking + b * ROW + k, mask=k < A, other=0.0))
     v = tl.load(score + k, mask=k < A, other=0.0)
     begin = split * SPAN
     end = tl.minimum(begin + SPAN, tl.load(lengths + b))
@@ -106,7 +143,7 @@ def _look(  # type: ignore[no-untyped-def]
         inner = tl.load(
             keys + row[:, None] * A + k[None, :], mask=live[:, None] & (k < A)[None, :], other=0.0
         )
-        found = tl.sum(_tanh(of_h[None, :] + inner.to(tl.float32)) * v[None, :], 1)
+        found = tl.sum(_tanh(of_h[None, :], inner.to(tl.float32)) * v[None, :], 1)
         tl.store(looked + row, found, mask=live)
         tile = tl.load(
             m_e + row[:, None] * D + d[None, :], mask=live[:, None] & (d < D)[None, :], other=0.0
@@ -116,16 +153,7 @@ def _look(  # type: ignore[no-untyped-def]
         total, top = total * scale + tl.sum(power, 0), higher
         acc = acc * scale + power[:, None] * tile
         if RESOLVES:
-            query = tl.zeros([CHUNK], dtype=tl.float32)
-            for n in range(tl.load(first + b), tl.load(last + b), HELD):
-                i = n + tl.arange(0, HELD)
-                ok = i < tl.load(last + b)
-                pos = tl.load(order + b * L + i, mask=ok, other=0) + b * L
-                took = tl.load(taken + pos, mask=ok, other=0.0)
-                some = (took != 0)[:, None] & live[None, :]
-                rows = tl.load(m_dp + pos[:, None] * L + j[None, :], mask=some, other=0.0)
-                query += tl.sum(took[:, None] * rows.to(tl.float32), 0)
-            tl.store(asked + row, query, mask=live)
+            query = tl.load(asked + row, mask=live, other=0.0)
             higher = tl.maximum(q_top, tl.max(tl.where(live, query, LEAST), 0))
             scale, power = tl.exp(q_top - higher), tl.where(live, tl.exp(query - higher), 0.0)
             q_total, q_top = q_total * scale + tl.sum(power, 0), higher
@@ -142,25 +170,27 @@ def _look(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _settle(  # type: ignore[no-untyped-def]
-    sums, parts, lengths, scores, read, L, D, ROW, WAY: tl.constexpr, SPLITS: tl.constexpr,
-    BLOCK: tl.constexpr, DS: tl.constexpr,
+    sums, parts, lengths, scores, read, B, L, D, ROW, SPLITS: tl.constexpr, BLOCK: tl.constexpr,
+    DS: tl.constexpr,
 ):  # fmt: skip
     """One program, one example and way: the read out of its parts, and weights out of scores."""
-    b = tl.program_id(0).to(tl.int64)
+    b, way = tl.program_id(0).to(tl.int64), tl.program_id(1)
     n, d = tl.arange(0, SPLITS), tl.arange(0, DS)
     at = b * SPLITS + n
-    tops = tl.load(sums + at * 4 + 2 * WAY)
+    tops = tl.load(sums + at * 4 + 2 * way)
     top = tl.max(tops, 0)
     scale = tl.exp(tops - top)
-    total = tl.maximum(tl.sum(tl.load(sums + at * 4 + 2 * WAY + 1) * scale, 0), 1e-30)
-    of_part = parts + (at * 2 + WAY)[:, None] * D + d[None, :]
+    total = tl.maximum(tl.sum(tl.load(sums + at * 4 + 2 * way + 1) * scale, 0), 1e-30)
+    of_part = parts + (at * 2 + way)[:, None] * D + d[None, :]
     tile = tl.load(of_part, mask=(n < SPLITS)[:, None] & (d < D)[None, :], other=0.0)
-    tl.store(read + b * ROW + d, tl.sum(tile * scale[:, None], 0) / total, mask=d < D)
+    put = read + b * ROW + way * D + d
+    tl.store(put, tl.sum(tile * scale[:, None], 0) / total, mask=d < D)
     length = tl.load(lengths + b)
+    row = scores + (way * B + b) * L
     for start in range(0, length, BLOCK):
         j = start + tl.arange(0, BLOCK)
-        found = tl.load(scores + b * L + j, mask=j < length, other=0.0)
-        tl.store(scores + b * L + j, tl.exp(found - top) / total, mask=j < length)
+        found = tl.load(row + j, mask=j < length, other=0.0)
+        tl.store(row + j, tl.exp(found - top) / total, mask=j < length)
 
 
 @triton.jit
@@ -176,7 +206,7 @@ def _look_backward(  # type: ignore[no-untyped-def]
     """
     b, split = tl.program_id(0).to(tl.int64), tl.program_id(1)
     k, d = tl.arange(0, AS), tl.arange(0, DS)
-    of_h = tl.load(looking + b * A + k, mask=k < A, other=0.0)
+    of_h = _power(tl.load(looking + b * A + k, mask=k < A, other=0.0))
     g = tl.load(dread + b * ROW + D + d, mask=d < D, other=0.0)
     g_query = g
     if RESOLVES:
@@ -205,7 +235,7 @@ def _look_backward(  # type: ignore[no-untyped-def]
         inner = tl.load(
             keys + row[:, None] * A + k[None, :], mask=live[:, None] & (k < A)[None, :], other=0.0
         )
-        hidden = _tanh(of_h[None, :] + inner.to(tl.float32))
+        hidden = _tanh(of_h[None, :], inner.to(tl.float32))
         slope = 1 - hidden * hidden
         w_dw_u += (w * dw)[:, None] * slope
         w_u += w[:, None] * slope
@@ -305,9 +335,9 @@ def _keys_backward(  # type: ignore[no-untyped-def]
     of_score = tl.zeros([CHUNK, AS], dtype=tl.float32)
     if split * CHUNK < tl.load(lengths + b):
         for t in range(T):
-            of_h = tl.load(looking + (t * B + b) * A + k, mask=used, other=0.0)
+            of_h = _power(tl.load(looking + (t * B + b) * A + k, mask=used, other=0.0))
             g = tl.load(dlooked + t * STEP + b * L + j, mask=live, other=0.0)
-            hidden = _tanh(of_h[None, :] + inner)
+            hidden = _tanh(of_h[None, :], inner)
             acc += g[:, None] * (1 - hidden * hidden)
             of_score += g[:, None] * hidden
     tl.store(dkeys + at, acc * v[None, :], mask=cells)
@@ -315,43 +345,53 @@ def _keys_backward(  # type: ignore[no-untyped-def]
     tl.store(dscore + one * A + k, tl.sum(of_score, 0), mask=used)
 
 
-def _sizes(source: Source) -> tuple[int, int, int, int]:
-    """Positions a program takes at once, programs of an example, the positions of each, warps."""
-    length, widest = source.m_e.shape[1], max(source.m_e.shape[2], source.keys.shape[2])
-    chunk = max(1, min(_up(length), 4096 // _up(widest)))
-    splits = 4 if length > 8 * chunk else 1
-    return chunk, splits, chunk * triton.cdiv(length, chunk * splits), 4
+def _sizes(source: Source) -> tuple[int, int, int]:
+    """Positions a program takes at once, programs of an example, the positions of each."""
+    batch, length, widest = *source.m_e.shape[:2], max(source.m_e.shape[2], source.keys.shape[2])
+    chunk = max(1, min(_up(length), CELLS // _up(widest)))
+    splits = min(_up(max(1, PROGRAMS // batch)), _up(triton.cdiv(length, chunk)))
+    return chunk, splits, chunk * triton.cdiv(length, chunk * splits)
 
 
 def _held_of(held: Held, t: int) -> tuple[Tensor, ...]:
     return held.order, held.first[t], held.last[t]
 
 
+def prepared(source: Source) -> Source:
+    """The same with powers in the place of the attention's keys."""
+    farthest = FARTHEST.value
+    keys = source.keys.float().clamp(-farthest, farthest).mul_(2).exp_()
+    return replace(source, keys=keys.to(source.keys.dtype))
+
+
 def read(source: Source, held: Held, t: int, h: Tensor, looking: Tensor, weights: Tensor,
          taken: Tensor | None, read: Tensor) -> None:  # fmt: skip
     batch, length, width = source.m_e.shape
     inner, size, resolves = source.keys.shape[2], h.shape[1], taken is not None
-    chunk, splits, span, warps = _sizes(source)
+    chunk, splits, span = _sizes(source)
     sums, parts = h.new_empty(batch, splits, 4), h.new_empty(batch, splits, 2, width)
     row = read.stride(0)
     _held[(batch,)](
         h, source.m_e, source.copy_keys, source.asking, source.bias, *_held_of(held, t),
         held.asks[t].view(torch.uint8), weights[0], taken, read, length, width, size, row,
-        RESOLVES=resolves, HELD=HELD, SS=_up(size), DS=_up(width), num_warps=4,
+        RESOLVES=resolves, HELD=HELD, SS=_up(size), DS=_up(width), num_warps=8,
     )  # fmt: skip
-    queries = weights[2] if resolves else None
-    _look[(batch, splits)](
-        looking, source.m_e, source.keys, source.score, source.m_dp, source.lengths,
-        *_held_of(held, t), taken, weights[1], queries, sums, parts,
-        length, width, inner, looking.stride(0), span,
-        RESOLVES=resolves, HELD=HELD, CHUNK=chunk, AS=_up(inner), DS=_up(width), num_warps=warps,
-    )  # fmt: skip
-    for way in range(2 if resolves else 1):
-        _settle[(batch,)](
-            sums, parts, source.lengths, weights[1 + way], read[:, (1 + way) * width :],
-            length, width, row, WAY=way, SPLITS=splits, BLOCK=min(_up(length), 1024),
-            DS=_up(width), num_warps=4,
+    if resolves:
+        block = min(_up(length), 128)
+        _ask[(batch, triton.cdiv(length, block))](
+            source.m_dp, source.lengths, *_held_of(held, t), taken, weights[2], length,
+            HELD=HELD, BLOCK=block, num_warps=4,
         )  # fmt: skip
+    _look[(batch, splits)](
+        looking, source.m_e, source.keys, source.score, source.lengths, weights[1],
+        weights[2] if resolves else None, sums, parts,
+        length, width, inner, looking.stride(0), span,
+        RESOLVES=resolves, CHUNK=chunk, AS=_up(inner), DS=_up(width), num_warps=4,
+    )  # fmt: skip
+    _settle[(batch, 2 if resolves else 1)](
+        sums, parts, source.lengths, weights[1:], read[:, width:], batch, length, width, row,
+        SPLITS=splits, BLOCK=min(_up(length), 1024), DS=_up(width), num_warps=4,
+    )  # fmt: skip
 
 
 def read_backward(source: Source, held: Held, t: int, dread: Tensor, looking: Tensor,
@@ -359,7 +399,7 @@ def read_backward(source: Source, held: Held, t: int, dread: Tensor, looking: Te
                   dlooking: Tensor, dh: Tensor) -> None:  # fmt: skip
     batch, length, width = source.m_e.shape
     inner, size, resolves = source.keys.shape[2], dh.shape[1], taken is not None
-    chunk, splits, span, warps = _sizes(source)
+    chunk, splits, span = _sizes(source)
     sums, parts = dh.new_empty(batch, splits, 2), dh.new_empty(batch, splits, 2, inner)
     dweights, dqueries = dh.new_empty(2, batch, length).unbind()
     queries = weights[2] if resolves else None
@@ -367,7 +407,7 @@ def read_backward(source: Source, held: Held, t: int, dread: Tensor, looking: Te
     _look_backward[(batch, splits)](
         dread, looking, source.m_e, source.keys, source.lengths, weights[1], queries, dweights,
         dqueries, sums, parts, length, width, inner, row, span,
-        RESOLVES=resolves, CHUNK=chunk, AS=_up(inner), DS=_up(width), num_warps=warps,
+        RESOLVES=resolves, CHUNK=chunk, AS=_up(inner), DS=_up(width), num_warps=4,
     )  # fmt: skip
     _held_backward[(batch,)](
         dread, source.m_e, source.copy_keys, source.asking, source.m_dp, source.score,
@@ -375,7 +415,7 @@ def read_backward(source: Source, held: Held, t: int, dread: Tensor, looking: Te
         dqueries, sums, parts, dscores[0], dscores[1], dscores[2] if resolves else None, dtaken,
         dlooking, dh, length, width, inner, size, row, dlooking.stride(0),
         RESOLVES=resolves, HELD=HELD, SPLITS=splits, BLOCK=min(_up(length), 256), AS=_up(inner),
-        SS=_up(size), DS=_up(width), num_warps=4,
+        SS=_up(size), DS=_up(width), num_warps=8,
     )  # fmt: skip
 
 

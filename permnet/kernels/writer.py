@@ -124,8 +124,10 @@ class _Writer(torch.autograd.Function):
                 m_e: Tensor, keys: Tensor, copy_keys: Tensor, m_dp: Tensor | None,
                 asking: Tensor | None, bias: Tensor | None, score: Tensor, w_state: Tensor,
                 b_state: Tensor, w_read: Tensor, w_hh: Tensor, b_hh: Tensor) -> Tensor:  # fmt: skip
-        source = Source(m_e, lengths, keys, score.contiguous(), copy_keys, m_dp, asking, bias)
         reads, cells = _parts(h0)
+        source = reads.prepared(
+            Source(m_e, lengths, keys, score.contiguous(), copy_keys, m_dp, asking, bias)
+        )
         (batch, steps), size = previous.shape, h0.shape[1]
         ways = 2 if m_dp is None else 3
         tokens, table = previous.T.contiguous(), table.contiguous()
@@ -146,8 +148,8 @@ class _Writer(torch.autograd.Function):
             cells.cell(tokens[t], table, of_read, of_h[t, :, : 3 * size], b_hh, states[t],
                        gates[t], states[t + 1], states[t + 1])  # fmt: skip
         ctx.save_for_backward(
-            tokens, lengths, m_e, keys, copy_keys, m_dp, asking, bias, score, w_read, w_h, states,
-            weights, taken, read, of_h[..., 3 * size :].contiguous(), gates,
+            tokens, lengths, m_e, source.keys, copy_keys, m_dp, asking, bias, score, w_read, w_h,
+            states, weights, taken, read, of_h[..., 3 * size :].contiguous(), gates,
         )  # fmt: skip
         ctx.held, ctx.vocab = held, len(table)
         return states[1:].transpose(0, 1).contiguous()
@@ -213,6 +215,11 @@ def _over_steps(a: Tensor, b: Tensor) -> Tensor:
 
 class _Plain:
     """The reads of a step in plain PyTorch: the definition, and the path without Triton."""
+
+    @staticmethod
+    def prepared(source: Source) -> Source:
+        """What is formed once for all steps."""
+        return source
 
     @staticmethod
     def read(source: Source, held: Held, t: int, h: Tensor, looking: Tensor, weights: Tensor,
