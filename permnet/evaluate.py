@@ -15,7 +15,7 @@ from permnet.decode import Decoder, trimmed
 from permnet.errors import PermnetError
 from permnet.metrics import compare, summary
 from permnet.models import Seq2Seq
-from permnet.scoring import switch_figures
+from permnet.scoring import Verify, switch_figures
 from permnet.tasks.benchmarks import Split, seen_in_training
 from permnet.tasks.find import find
 from permnet.tasks.switch.dataset import SwitchSplit
@@ -35,11 +35,13 @@ def evaluate(
     batch: int | None = None,
     progress: Progress | None = None,
     data: Path | None = None,
+    verify: Verify | None = None,
 ) -> dict[str, Any]:
     """TA, WEA and their like on a split given by name, or on one at hand, ready for JSON.
 
     `vocab` is the model's; it may hold more tokens than the benchmark's. The model stays on its
-    device and keeps its mode. `data` is the folder of a switch set's data.
+    device and keeps its mode. `data` is the folder of a switch set's data, `verify` tells which
+    answers to it recompile.
     """
     if isinstance(benchmark, str):
         benchmark = find(benchmark, data).split(split, limit)
@@ -47,10 +49,12 @@ def evaluate(
     if isinstance(benchmark, SwitchSplit):
         answered, forced = answer_switches(model, benchmark, vocab, batch, progress)
         return {
-            **switch_figures(benchmark, answered),
+            **switch_figures(benchmark, answered, verify),
             "teacher_forced_ta": forced,
             "seconds": round(time.perf_counter() - began, 3),
         }
+    if verify is not None:
+        raise PermnetError(f"only switch sets have C to compile, {benchmark.benchmark} has none")
     batch = batch or 512
     table = _translation(benchmark, vocab)
     inputs, targets = (

@@ -15,10 +15,10 @@ from torch import Tensor
 from permnet.batch import Batch, Bucket, buckets, lend, renamed, repeats, resident
 from permnet.build import FIXED_LENGTH
 from permnet.config import Run, TrainConfig
-from permnet.evaluate import evaluate, in_tokens
+from permnet.evaluate import answer_switches, evaluate, in_tokens
 from permnet.metrics import compare
 from permnet.models import Seq2Seq
-from permnet.scoring import grade
+from permnet.scoring import grade, switch_figures
 from permnet.tasks.benchmarks import Benchmark
 from permnet.tasks.permutation import Examples, Task
 from permnet.tasks.switch.benchmark import (
@@ -30,6 +30,9 @@ from permnet.tasks.switch.benchmark import (
 )
 from permnet.tasks.switch.dataset import SwitchSplit
 from permnet.vocab import SPECIALS
+
+Answers = dict[str, list[list[str]]]
+"""To the test splits of benchmarks, by name: the tokens of each answer."""
 
 SOLVED = 0.99
 """Share of whole examples at which a growing length is solved, unless the run stops at another."""
@@ -113,9 +116,9 @@ class Permutations:
         ta, whole = compare(emitted.numpy(), bucket.data.targets.cpu().numpy())
         return {"ta": ta, "wea": whole}
 
-    def test(self, model: Seq2Seq, limit: int | None) -> dict[str, Any]:
+    def test(self, model: Seq2Seq, limit: int | None) -> tuple[dict[str, Any], Answers]:
         split = self.bench.split("test", limit)
-        return {"test": evaluate(model, split, vocab=self.vocab, batch=self.config.batch)}
+        return {"test": evaluate(model, split, vocab=self.vocab, batch=self.config.batch)}, {}
 
     def _task(self, length: int) -> Task:
         task = self.bench.task
@@ -176,14 +179,16 @@ class Switches:
         answers = list(in_tokens(bucket, emitted, self.vocab, self.lent))
         return grade(answers, [self.targets[row] for row in bucket.rows])
 
-    def test(self, model: Seq2Seq, limit: int | None) -> dict[str, Any]:
-        """The figures on its own test split, and on those of the smaller sets with like labels."""
-        figures = {
-            name: evaluate(model, self._test_split(name, limit), vocab=self.vocab)
-            for name in scored_on(self.bench.name)
-        }
+    def test(self, model: Seq2Seq, limit: int | None) -> tuple[dict[str, Any], Answers]:
+        """The figures on its own test split and those of the smaller sets with like labels, and
+        the answers."""
+        figures, answers = {}, {}
+        for name in scored_on(self.bench.name):
+            split = self._test_split(name, limit)
+            answers[name], forced = answer_switches(model, split, self.vocab)
+            figures[name] = {**switch_figures(split, answers[name]), "teacher_forced_ta": forced}
         own = figures.pop(self.bench.name)
-        return {"test": own, "tests": figures}
+        return {"test": own, "tests": figures}, answers
 
     def _test_split(self, name: str, limit: int | None) -> SwitchSplit:
         bench = switch_benchmark(name, self.bench.folder)

@@ -1,7 +1,7 @@
 """Score anyone's output on a frozen split."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ from permnet.metrics import compare, summary
 from permnet.tasks.benchmarks import seen_in_training
 from permnet.tasks.find import find
 from permnet.tasks.switch.benchmark import SwitchBenchmark, benchmark_name, cases
+from permnet.tasks.switch.compiler import find_compiler
 from permnet.tasks.switch.dataset import SwitchSplit
 from permnet.tasks.switch.skeleton import skeleton
 from permnet.vocab import EOS, PAD, SOS, SPECIALS, Vocab
 
 UNKNOWN = -1  # no target has it
+Verify = Callable[[Sequence[tuple[Sequence[str], Sequence[str]]]], list[bool]]
+"""Tells of each C whether it gives the assembly beside it: `permnet.decompiling.verify.verify`."""
 
 
 def score(
@@ -25,6 +28,7 @@ def score(
     split: str = "test",
     limit: int | None = None,
     data: Path | None = None,
+    verify: Verify | None = None,
 ) -> dict[str, Any]:
     """TA, WEA with its interval, the same on unseen examples and by length, and the data's digest.
 
@@ -34,7 +38,8 @@ def score(
     wrong.
 
     On switch sets there is also the share of right skeletons, and a length is the number of case
-    labels. Their test splits are the 1,000 examples that ship, or those in the folder `data`.
+    labels. Their test splits are the 1,000 examples that ship, or those in the folder `data`. With
+    `verify` there is the share of answers that recompile to their input, too.
 
         score("PI20", [["c", "a", "b", "<eos>"], …], limit=1000)
     """
@@ -44,7 +49,9 @@ def score(
     if isinstance(found, SwitchBenchmark):
         of_switches = found.split(split, limit)
         rows = list(_checked(predictions, len(of_switches)))
-        return switch_figures(of_switches, rows)
+        return switch_figures(of_switches, rows, verify)
+    if verify is not None:
+        raise PermnetError(f"only switch sets have C to compile, {name} has none")
     chosen = found.split(split, limit)
     targets = chosen.examples.targets
     emitted = _encode(predictions, chosen.vocab, targets.shape)
@@ -58,19 +65,32 @@ def score(
 
 
 def switch_figures(
-    split: SwitchSplit, outputs: Sequence[Sequence[str]], **more: np.ndarray
+    split: SwitchSplit, outputs: Sequence[Sequence[str]], verify: Verify | None = None
 ) -> dict[str, Any]:
     """The figures of answers to a switch split: tokens up to `<eos>`, which says that it stopped.
 
-    `more` are other things that an example may have right, such as that it recompiles.
+    Without `verify` whether they recompile is not tried, and there is no such figure.
     """
-    marks = grade(outputs, [target for _, target in split.pairs()])
+    sources, targets = zip(*split.pairs(), strict=True)
+    marks = grade(outputs, targets)
+    compiled = {}
+    if verify is not None:
+        verdicts = verify([(_program(c), s) for c, s in zip(outputs, sources, strict=True)])
+        marks["recompiles"] = np.array(verdicts)
+        compiled = {"data_compiler": split.compiler, "compiler": find_compiler()[1]}
     return {
         "benchmark": benchmark_name(split),
         "split": split.split,
         "data_sha256": split.sha256,
-        **summary(marks.pop("ta"), marks.pop("wea"), cases(split), **marks, **more),
+        **compiled,
+        **summary(marks.pop("ta"), marks.pop("wea"), cases(split), **marks),
     }
+
+
+def _program(output: Sequence[str]) -> Sequence[str]:
+    """The C of an answer; nothing where it did not stop."""
+    eos = SPECIALS[EOS]
+    return output[: output.index(eos)] if eos in output else ()
 
 
 def grade(

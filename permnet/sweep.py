@@ -258,14 +258,21 @@ def _with_curve(folder: Path) -> str:
     """The result of a run and its learning curve, an evaluation a line; without one, no points."""
     file = folder / "metrics.jsonl"
     metrics = map(json.loads, file.read_text().splitlines() if file.exists() else ())
-    rows = ",".join(f"\n  {[round(line[name], 6) for name in CURVE]}" for line in metrics)
-    result = (folder / "result.json").read_text().rstrip().removesuffix("}").rstrip()
-    return f'{result},\n "curve": [{rows}]\n}}\n'
+    curve = [[round(line[name], 6) for name in CURVE] for line in metrics]
+    return rendered({**json.loads((folder / "result.json").read_text()), "curve": curve})
+
+
+def rendered(result: dict[str, Any]) -> str:
+    """A result with its learning curve, a point a line, as text to be kept."""
+    rows = ",".join(f"\n  {point}" for point in result["curve"])
+    others = {name: value for name, value in result.items() if name != "curve"}
+    text = json.dumps(others, indent=1, allow_nan=False).removesuffix("}").rstrip()
+    return f'{text},\n "curve": [{rows}]\n}}\n'
 
 
 def _archive(path: Path, folder: Path, planned: list[Planned], carry: Carry) -> Path:
     """Results and learning curves; with the final weights; or all that resuming needs."""
-    wanted = ["run.json", "metrics.jsonl", "result.json"]
+    wanted = ["run.json", "metrics.jsonl", "answers", "result.json"]
     if carry == "weights":
         wanted += ["last/config.json", "last/model.safetensors"]
     elif carry == "everything":

@@ -130,7 +130,10 @@ def _finish(
     }
     if not done or not clock.enough_for(testing):
         return result
-    result |= {"status": "finished", **trainer.material.test(trainer.model, test_limit)}
+    figures, answers = trainer.material.test(trainer.model, test_limit)
+    result |= {"status": "finished", **figures}
+    for name, tokens in answers.items():
+        files.write_answers(name, tokens)
     files.write_result(result)
     return result
 

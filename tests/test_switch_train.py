@@ -23,6 +23,7 @@ from permnet.config import ModelConfig, Run, TrainConfig
 from permnet.errors import PermnetError
 from permnet.evaluate import evaluate
 from permnet.material import Switches
+from permnet.report.results import put_figures
 from permnet.scoring import score
 from permnet.step import TrainStep
 from permnet.sweep import sweep
@@ -207,16 +208,13 @@ def test_it_grows_by_the_number_of_labels(folder: Path, tmp_path: Path) -> None:
     for length in (2, 3, 6):
         stage = material.stage(length)
         assert sum(map(len, stage.training)) == (found <= length).sum()
-    run = small(batch=1, grow=(2,), grow_epochs=1, epochs=1)
+    run = small(batch=1, grow=(2,), grow_epochs=1, epochs=1, examples=8, evaluate_limit=4)
     result = do(run, tmp_path / "run", folder)
     assert [line["stage"] for line in lines(tmp_path / "run")] == [2, 6]
     assert result["track"] == "fixed"
 
 
-@pytest.mark.parametrize("model", ["decompiler", "copy-decompiler"])
-def test_it_learns_programs_by_heart_whatever_their_labels_are_called(
-    model: str, tmp_path: Path
-) -> None:
+def test_it_learns_programs_by_heart_whatever_their_labels_are_called(tmp_path: Path) -> None:
     whole = shipped("switch-6")
     pairs = sorted(whole.pairs(), key=lambda pair: len(pair[0]))[:2]
     for split, times in (("train", 300), ("validation", 1), ("test", 1)):  # 300: no number is rare
@@ -224,7 +222,7 @@ def test_it_learns_programs_by_heart_whatever_their_labels_are_called(
         save(part, tmp_path / file_name("switch-6", "shuffled", split))
     run = Run(
         "switch-6",
-        ModelConfig(model, embedding=32, hidden=32),
+        ModelConfig("decompiler", embedding=32, hidden=32),
         replace(SMALL, examples=400, epochs=1, rate=0.006, evaluate_limit=2),
     )
     result = do(run, tmp_path / "run", tmp_path, test_limit=2)
@@ -299,6 +297,50 @@ def test_right_answers_score_1_and_a_swapped_label_costs_the_skeleton() -> None:
     assert score("switch-6", extra, limit=20)["wea"] == 1.0
 
 
+def test_answers_are_compiled_only_where_that_is_asked_for() -> None:
+    split = shipped("switch-6").first(3)
+    right = [[*target, "<eos>"] for _, target in split.pairs()]
+    asked = []
+
+    def verify(answers: Any) -> list[bool]:
+        asked.extend(answers)
+        return [True, False, False]
+
+    assert "recompiles" not in score("switch-6", right, limit=3)
+    unended = [right[0], right[1][:-1], right[2]]
+    figures = score("switch-6", unended, limit=3, verify=verify)
+    assert figures["recompiles"] == pytest.approx(1 / 3)
+    assert [(list(c), source) for c, source in asked] == [
+        (c if i != 1 else [], source) for i, (source, c) in enumerate(split.pairs())
+    ]
+    with pytest.raises(PermnetError, match="PI10 has none"):
+        score("PI10", [], verify=verify)
+
+
+def test_what_a_compiler_finds_is_added_to_the_result_of_the_same_answers(tmp_path: Path) -> None:
+    split = shipped("switch-6").first(3)
+    right = [[*target, "<eos>"] for _, target in split.pairs()]
+    figures = score("switch-6", right, limit=3)
+    path = tmp_path / "result.json"
+    for key in ("test", "tests"):
+        mine = {"test": {**figures, "teacher_forced_ta": 0.5}, "curve": [[1, 2]]}
+        other = {"test": {"benchmark": "switch-20"}, "tests": {"switch-6": figures}, "curve": []}
+        path.write_text(json.dumps(mine if key == "test" else other))
+        more = score("switch-6", right, limit=3, verify=lambda _: [True, True, False])
+        put_figures(path, more)
+        raw = json.loads(path.read_text())
+        there = raw["test"] if key == "test" else raw["tests"]["switch-6"]
+        assert there["recompiles"] == pytest.approx(2 / 3)
+        assert there.keys() >= figures.keys()
+    wrong = score("switch-6", [right[0], right[1], right[1]], limit=3)
+    before = path.read_text()
+    with pytest.raises(PermnetError, match="of other answers: wea, ta"):
+        put_figures(path, wrong)
+    with pytest.raises(PermnetError, match="tested on switch-10"):
+        put_figures(path, {**more, "benchmark": "switch-10"})
+    assert path.read_text() == before
+
+
 def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     options = [
@@ -313,6 +355,12 @@ def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["eval", str(run / "last"), "--limit", "3", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["benchmark"], figures["count"]) == ("switch-6", 3)
+    given = run / "answers" / "switch-6.jsonl"
+    same = ["score", "switch-6", str(given), "--data", str(folder), "--limit", "4", "--json"]
+    assert main(same) == 0
+    tested = json.loads((run / "result.json").read_text())["test"]
+    scored = json.loads(capsys.readouterr().out)
+    assert {name: tested[name] for name in scored} == scored
     assert main(["eval", str(run / "last"), "--benchmark", "switch-10", "--limit", "2"]) == 0
     assert "skeleton" in capsys.readouterr().out
     outputs = tmp_path / "outputs.jsonl"

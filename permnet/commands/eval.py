@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 from tyro.conf import Positional, arg
 
-from permnet.commands.score import figures_table
+from permnet.commands.score import figures_table, recompiling
 from permnet.tasks.benchmarks import SplitName
 from permnet.tasks.find import find
 
@@ -20,6 +20,7 @@ def evaluate(
     split: SplitName = "test",
     limit: int | None = None,
     data: Path | None = None,
+    recompile: bool = False,
     json: bool = False,
 ) -> int:
     """Measure a trained model on a benchmark.
@@ -31,7 +32,7 @@ def evaluate(
 
         permnet eval PI1-4
         permnet eval runs/mine/best --benchmark PI10 --split validation --limit 1000 --json
-        permnet eval runs/switch/last --benchmark switch-6
+        permnet eval runs/switch/last --benchmark switch-6 --recompile
 
     Args:
         model: A shipped model or a checkpoint's folder.
@@ -40,6 +41,8 @@ def evaluate(
         limit: Only its first so many examples.
         data: Switch sets only: the folder of their data; without it the 1,000 test examples that
             ship are answered.
+        recompile: Switch sets only: also compile each answer, with gcc, and see whether it gives
+            the assembly that it was read from.
         json: Print one JSON object instead of a table.
     """
     import torch
@@ -58,6 +61,7 @@ def evaluate(
             on_device,
             chosen,
             vocab=checkpoint.vocab,
+            verify=recompiling() if recompile else None,
             progress=lambda done, total: bar.update(job, completed=done, total=total),
         )
     if json:

@@ -8,8 +8,11 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
+from permnet.report.results import put_figures
+from permnet.scoring import Verify
 from permnet.scoring import score as score_predictions
 from permnet.tasks.benchmarks import SplitName
+from permnet.tasks.switch.compiler import find_compiler
 
 
 def score(
@@ -19,6 +22,8 @@ def score(
     split: SplitName = "test",
     limit: int | None = None,
     data: Path | None = None,
+    recompile: bool = False,
+    into: Path | None = None,
     json: bool = False,
 ) -> int:
     """Score a model's predictions on a benchmark.
@@ -30,7 +35,8 @@ def score(
 
         permnet score PI20 predictions.jsonl
         permnet score PI20@1 predictions.jsonl --split validation --limit 1000 --json
-        permnet score switch-10 predictions.jsonl
+        permnet score switch-10 predictions.jsonl --recompile
+        permnet score switch-20 runs/switch/answers/switch-20.jsonl --recompile --into FILE
 
     Args:
         benchmark: Its name, such as PI20, PI20@1, switch-10 or switch-6-raw.
@@ -39,9 +45,17 @@ def score(
         limit: They are for its first so many examples only.
         data: Switch sets only: the folder of their data; without it the predictions are for the
             1,000 test examples that ship.
+        recompile: Switch sets only: also compile each answer, with gcc, and see whether it gives
+            the assembly that it was read from. The compiler should be the one that made the data.
+        into: Add the figures to this result of a run, RESULTS/runs/NAME.json, whose answers to the
+            test examples the predictions are.
         json: Print one JSON object instead of a table.
     """
-    figures = score_predictions(benchmark, predictions, split, limit, data)
+    figures = score_predictions(
+        benchmark, predictions, split, limit, data, recompiling() if recompile else None
+    )
+    if into is not None:
+        put_figures(into, figures)
     if json:
         print(dumps(figures))
     else:
@@ -52,7 +66,12 @@ def score(
 def figures_table(figures: dict[str, Any]) -> Table:
     table = Table(title=f"{figures['benchmark']} {figures['split']}")
     table.add_column("examples")
-    headings = {"ta": "TA %", "wea": "WEA %", "skeleton": "skeleton %"}
+    headings = {
+        "ta": "TA %",
+        "wea": "WEA %",
+        "skeleton": "skeleton %",
+        "recompiles": "recompiles %",
+    }
     marks = [name for name in headings if name in figures]
     for heading in ("count", *(headings[name] for name in marks)):
         table.add_column(heading, justify="right")
@@ -69,7 +88,19 @@ def figures_table(figures: dict[str, Any]) -> Table:
         f"WEA, 95 % interval: {_percent(low)} to {_percent(high)}\n"
         f"data sha256 {figures['data_sha256'][:12]}…"
     )
+    if "compiler" in figures and figures["compiler"] != figures["data_compiler"]:
+        table.caption += (
+            f"\ncompiled by {figures['compiler']}, but the data are of {figures['data_compiler']}"
+        )
     return table
+
+
+def recompiling() -> Verify:
+    """What tells whether answers recompile; an error where there is no compiler."""
+    from permnet.decompiling.verify import verify
+
+    find_compiler()
+    return verify
 
 
 def _percent(fraction: float | None) -> str:

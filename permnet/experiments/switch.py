@@ -9,44 +9,33 @@ from typing import Any
 
 from permnet.config import ModelConfig, ModelName, Run, TrainConfig
 from permnet.experiments.tables import Cell, Table
+from permnet.tasks.switch.benchmark import NAMES, switch_benchmark
 
 MODELS: tuple[ModelName, ...] = ("copy-decompiler", "decompiler")
+SETS = ("switch-20", "switch-6-raw")
 RATES = (0.0003, 0.001, 0.003)
 
+_TRAIN = TrainConfig(
+    epochs=40,
+    batch=256,
+    rate=0.001,
+    schedule="cosine",
+    warmup=200,
+    reserved=32,
+    evaluate_every=4,
+    evaluate_limit=2000,
+)
 # Programs of few cases cost a tenth of long ones, and hold nearly all there is to learn of C.
-_TRAIN = {
-    "switch-20": TrainConfig(
-        epochs=20,
-        batch=256,
-        rate=0.001,
-        schedule="cosine",
-        warmup=200,
-        reserved=32,
-        grow=(6,),
-        grow_epochs=20,
-        evaluate_every=2,
-        evaluate_limit=2000,
-    ),
-    "switch-6-raw": TrainConfig(
-        epochs=40,
-        batch=256,
-        rate=0.001,
-        schedule="cosine",
-        warmup=200,
-        reserved=32,
-        evaluate_every=4,
-        evaluate_limit=2000,
-    ),
-}
-SETS = tuple(_TRAIN)
+_GROWN = replace(_TRAIN, epochs=20, grow=(6,), grow_epochs=20, evaluate_every=2)
 
 
 def _run(model: ModelName, name: str, **changes: Any) -> Run:
-    train = replace(_TRAIN[name], **changes)
-    return Run(name, ModelConfig(model, embedding=128, hidden=128), train)
+    train = _GROWN if switch_benchmark(name).task.longest > _GROWN.grow[0] else _TRAIN
+    config = ModelConfig(model, embedding=128, hidden=128)
+    return Run(name, config, replace(train, **changes))
 
 
-PRESETS = {f"{model}/{name}": _run(model, name) for model in MODELS for name in SETS}
+PRESETS = {f"{model}/{name}": _run(model, name) for model in MODELS for name in NAMES}
 
 
 def _cell(model: ModelName, name: str) -> Cell:
@@ -55,7 +44,7 @@ def _cell(model: ModelName, name: str) -> Cell:
 
 
 def _at_rate(model: ModelName, name: str, rate: float) -> Cell:
-    epochs = _TRAIN[name].epochs // 10
+    epochs = PRESETS[f"{model}/{name}"].train.epochs // 10
     short = _run(model, name, epochs=epochs, rate=rate, grow=(), evaluate_every=1)
     runs = {f"{model}-{name}-rate{rate:g}-seed0": short}
     return Cell(model, name, runs, recipe="ours", note=f"rate {rate:g}, {epochs} epochs")

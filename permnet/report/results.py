@@ -4,11 +4,12 @@ import json
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from permnet.config import Run, from_json
 from permnet.errors import PermnetError
 from permnet.metrics import wilson
+from permnet.sweep import rendered
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,29 @@ def read_results(folder: Path) -> dict[str, Result]:
         except ValueError as error:
             raise PermnetError(f"{path}: {error}") from error
     return results
+
+
+def put_figures(path: Path, figures: dict[str, Any]) -> None:
+    """Into the result of a run the figures of the same answers, with what more was found of them.
+
+    They are the same if they are to the same examples and as many are right.
+    """
+    name, raw = figures["benchmark"], cast(Any, read_json(path))
+    try:
+        there = raw["test"] if raw["test"]["benchmark"] == name else raw["tests"][name]
+        differing = [mark for mark in _SAME if there[mark] != figures[mark]]
+        there |= figures
+        text = rendered(raw)
+    except (KeyError, TypeError) as error:
+        raise PermnetError(f"{path} is not the result of a run tested on {name}") from error
+    if differing:
+        raise PermnetError(
+            f"{path} is of other answers: {', '.join(differing)} of its test on {name} differ"
+        )
+    path.write_text(text)
+
+
+_SAME = ("data_sha256", "count", "wea", "ta")
 
 
 def read_json(path: Path) -> object:
