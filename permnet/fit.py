@@ -255,10 +255,12 @@ class Trainer:
     def _validate(self, stage: Stage) -> tuple[dict[str, float], float | None]:
         """TA, WEA and their like, running freely; the loss, teacher-forced, or None if not finite.
 
-        Every process answers its share of the examples.
+        With a finite loss comes the largest logit: where they grow without end, TF32 is soon too
+        coarse for them. Every process answers its share of the examples.
         """
         share = self.fabric.global_rank, self.fabric.world_size
         totals = dict.fromkeys((*self.material.marks, "loss", "tokens"), 0.0)
+        largest = -math.inf
         for bucket, decoder in zip(stage.validation, self.decoders, strict=True):
             own = bucket.share(*share)
             if len(own):
@@ -268,28 +270,40 @@ class Trainer:
                 )
                 for name, values in self.material.grade(own, answers).items():
                     totals[name] += float(values.sum())
-                loss, tokens = self._loss(own.data, stage.repeats)
+                loss, tokens, most = self._loss(own.data, stage.repeats)
+                largest = max(largest, most)
                 totals["loss"] += loss
                 totals["tokens"] += tokens
-        sums = torch.tensor([*totals.values()], dtype=torch.double)
-        sums = cast(Tensor, self.fabric.all_reduce(sums.to(self.fabric.device), reduce_op="sum"))
-        *right, loss_sum, token_sum = sums.tolist()
+        *right, loss_sum, token_sum = self._over_all([*totals.values()], "sum")
+        [largest] = self._over_all([largest], "max")
         count = sum(map(len, stage.validation))
         means = {name: n / count for name, n in zip(self.material.marks, right, strict=True)}
-        return means, loss_sum / token_sum if math.isfinite(loss_sum) else None
+        if not math.isfinite(loss_sum):
+            return means, None
+        return {**means, "largest_logit": largest}, loss_sum / token_sum
+
+    def _over_all(self, values: list[float], reduce_op: str) -> list[float]:
+        """The sums or the like of the processes' values."""
+        here = torch.tensor(values, dtype=torch.double, device=self.fabric.device)
+        found: list[float] = cast(
+            Tensor, self.fabric.all_reduce(here, reduce_op=reduce_op)
+        ).tolist()
+        return found
 
     @torch.no_grad()
-    def _loss(self, data: Batch, repeats: bool) -> tuple[float, int]:
-        """The sum over the targets of their cross-entropy, teacher-forced, and their number."""
+    def _loss(self, data: Batch, repeats: bool) -> tuple[float, int, float]:
+        """The targets' cross-entropy, teacher-forced, their number, and the largest logit."""
         device = self.fabric.device
         total = torch.zeros((), dtype=torch.double, device=device)
+        largest = torch.tensor(-torch.inf, device=device)
         self.model.eval()
         for index in torch.arange(len(data), device=device).split(self.config.batch):
             part = data.rows(index)
             logits = self.model(part.inputs, part.previous, repeats=repeats)
             total += cross_entropy(logits, part.targets)
+            largest = torch.maximum(largest, logits.amax().float())
         self.model.train()
-        return float(total), int((data.targets != PAD).sum())
+        return float(total), int((data.targets != PAD).sum()), float(largest)
 
     def _save(self) -> None:
         self.position.seconds = self.seconds_before + self.clock.elapsed()

@@ -197,8 +197,10 @@ def test_the_result_tells_everything(tmp_path: Path) -> None:
     assert told[-1] == result["validation"]["last"]
     assert result["validation"]["best"] == max(told, key=lambda line: (line["wea"], line["ta"]))
     assert told[-1]["loss"] < told[0]["loss"]
-    names = ("step", "epoch", "seconds", "loss", "validation_loss", "ta", "wea", "rate", "stage")
-    assert tuple(told[0]) == names
+    assert tuple(told[0]) == (
+        *("step", "epoch", "seconds", "loss", "validation_loss"),
+        *("ta", "wea", "largest_logit", "rate", "stage"),
+    )
 
 
 def test_validation_is_what_evaluate_says_of_the_checkpoint(tmp_path: Path) -> None:
@@ -219,6 +221,7 @@ def test_validation_is_what_evaluate_says_of_the_checkpoint(tmp_path: Path) -> N
             logits = saved.model(batch.inputs, batch.previous).flatten(0, 1)
         loss = F.cross_entropy(logits, batch.targets.flatten(), ignore_index=PAD)
         assert told[name]["validation_loss"] == pytest.approx(loss.item(), rel=1e-5)
+        assert told[name]["largest_logit"] == pytest.approx(logits.max().item(), rel=1e-5)
 
 
 def test_the_same_seed_gives_the_same_run_and_another_another(tmp_path: Path) -> None:

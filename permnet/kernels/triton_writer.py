@@ -23,7 +23,7 @@ LEAST = tl.constexpr(-1e30)
 TINY = tl.constexpr(1.1754943508222875e-38)
 HELD = 32
 """Positions of a token fetched at once."""
-CELLS = 4096
+CELLS = 2048
 """Of M_e or the keys, how many numbers a program takes at once."""
 PROGRAMS = 1024
 """How many programs should share a step's positions; an H200 runs 132 times a few at once."""
@@ -119,21 +119,35 @@ def _ask(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
+def _leave(top, total, acc, sums, parts, used):  # type: ignore[no-untyped-def]
+    """The sums of all rows, relative to the highest of their tops."""
+    highest = tl.max(top, 0)
+    scale = tl.exp(top - highest)
+    tl.store(sums, highest)
+    tl.store(sums + 1, tl.sum(total * scale, 0))
+    tl.store(parts, tl.sum(acc * scale[:, None], 0), mask=used)
+
+
+@triton.jit
 def _look(  # type: ignore[no-untyped-def]
     looking, m_e, keys, score, lengths, looked, asked, sums, parts, L, D, A, ROW, SPAN,
     RESOLVES: tl.constexpr, CHUNK: tl.constexpr, AS: tl.constexpr, DS: tl.constexpr,
 ):  # fmt: skip
-    """One program: SPAN positions of one example; scores, and sums relative to the span's top."""
+    """One program: SPAN positions of one example; scores, and sums relative to the span's top.
+
+    Each row of a tile has sums of its own until the end: rows lie in different warps, and those
+    would have to wait for each other.
+    """
     b, split = tl.program_id(0).to(tl.int64), tl.program_id(1)
     k, d = tl.arange(0, AS), tl.arange(0, DS)
     of_h = _power(tl.load(looking + b * ROW + k, mask=k < A, other=0.0))
     v = tl.load(score + k, mask=k < A, other=0.0)
     begin = split * SPAN
     end = tl.minimum(begin + SPAN, tl.load(lengths + b))
-    top = LEAST
-    total = 0.0
-    q_top = LEAST
-    q_total = 0.0
+    top = tl.full([CHUNK], LEAST, dtype=tl.float32)
+    total = tl.zeros([CHUNK], dtype=tl.float32)
+    q_top = tl.full([CHUNK], LEAST, dtype=tl.float32)
+    q_total = tl.zeros([CHUNK], dtype=tl.float32)
     acc = tl.zeros([CHUNK, DS], dtype=tl.float32)
     q_acc = tl.zeros([CHUNK, DS], dtype=tl.float32)
     for start in range(begin, end, CHUNK):
@@ -148,24 +162,20 @@ def _look(  # type: ignore[no-untyped-def]
         tile = tl.load(
             m_e + row[:, None] * D + d[None, :], mask=live[:, None] & (d < D)[None, :], other=0.0
         ).to(tl.float32)
-        higher = tl.maximum(top, tl.max(tl.where(live, found, LEAST), 0))
+        higher = tl.maximum(top, tl.where(live, found, LEAST))
         scale, power = tl.exp(top - higher), tl.where(live, tl.exp(found - higher), 0.0)
-        total, top = total * scale + tl.sum(power, 0), higher
-        acc = acc * scale + power[:, None] * tile
+        total, top = total * scale + power, higher
+        acc = acc * scale[:, None] + power[:, None] * tile
         if RESOLVES:
             query = tl.load(asked + row, mask=live, other=0.0)
-            higher = tl.maximum(q_top, tl.max(tl.where(live, query, LEAST), 0))
+            higher = tl.maximum(q_top, tl.where(live, query, LEAST))
             scale, power = tl.exp(q_top - higher), tl.where(live, tl.exp(query - higher), 0.0)
-            q_total, q_top = q_total * scale + tl.sum(power, 0), higher
-            q_acc = q_acc * scale + power[:, None] * tile
+            q_total, q_top = q_total * scale + power, higher
+            q_acc = q_acc * scale[:, None] + power[:, None] * tile
     at = b * tl.num_programs(1) + split
-    tl.store(sums + at * 4, top)
-    tl.store(sums + at * 4 + 1, total)
-    tl.store(parts + at * 2 * D + d, tl.sum(acc, 0), mask=d < D)
+    _leave(top, total, acc, sums + at * 4, parts + at * 2 * D + d, d < D)
     if RESOLVES:
-        tl.store(sums + at * 4 + 2, q_top)
-        tl.store(sums + at * 4 + 3, q_total)
-        tl.store(parts + (at * 2 + 1) * D + d, tl.sum(q_acc, 0), mask=d < D)
+        _leave(q_top, q_total, q_acc, sums + at * 4 + 2, parts + (at * 2 + 1) * D + d, d < D)
 
 
 @triton.jit
@@ -213,8 +223,8 @@ def _look_backward(  # type: ignore[no-untyped-def]
         g_query = tl.load(dread + b * ROW + 2 * D + d, mask=d < D, other=0.0)
     begin = split * SPAN
     end = tl.minimum(begin + SPAN, tl.load(lengths + b))
-    mean = 0.0
-    q_mean = 0.0
+    mean = tl.zeros([CHUNK], dtype=tl.float32)
+    q_mean = tl.zeros([CHUNK], dtype=tl.float32)
     w_dw_u = tl.zeros([CHUNK, AS], dtype=tl.float32)
     w_u = tl.zeros([CHUNK, AS], dtype=tl.float32)
     for start in range(begin, end, CHUNK):
@@ -227,11 +237,11 @@ def _look_backward(  # type: ignore[no-untyped-def]
         dw = tl.sum(tile * g[None, :], 1)
         tl.store(dweights + row, dw, mask=live)
         w = tl.load(weights + row, mask=live, other=0.0)
-        mean += tl.sum(w * dw, 0)
+        mean += w * dw
         if RESOLVES:
             dq = tl.sum(tile * g_query[None, :], 1)
             tl.store(dqueries + row, dq, mask=live)
-            q_mean += tl.sum(tl.load(queries + row, mask=live, other=0.0) * dq, 0)
+            q_mean += tl.load(queries + row, mask=live, other=0.0) * dq
         inner = tl.load(
             keys + row[:, None] * A + k[None, :], mask=live[:, None] & (k < A)[None, :], other=0.0
         )
@@ -240,8 +250,8 @@ def _look_backward(  # type: ignore[no-untyped-def]
         w_dw_u += (w * dw)[:, None] * slope
         w_u += w[:, None] * slope
     at = b * tl.num_programs(1) + split
-    tl.store(sums + at * 2, mean)
-    tl.store(sums + at * 2 + 1, q_mean)
+    tl.store(sums + at * 2, tl.sum(mean, 0))
+    tl.store(sums + at * 2 + 1, tl.sum(q_mean, 0))
     tl.store(parts + at * 2 * A + k, tl.sum(w_dw_u, 0), mask=k < A)
     tl.store(parts + (at * 2 + 1) * A + k, tl.sum(w_u, 0), mask=k < A)
 
