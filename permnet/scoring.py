@@ -12,7 +12,6 @@ from permnet.metrics import compare, summary
 from permnet.tasks.benchmarks import seen_in_training
 from permnet.tasks.find import find
 from permnet.tasks.switch.benchmark import SwitchBenchmark, benchmark_name, cases
-from permnet.tasks.switch.compiler import find_compiler
 from permnet.tasks.switch.dataset import SwitchSplit
 from permnet.tasks.switch.skeleton import skeleton
 from permnet.vocab import EOS, PAD, SOS, SPECIALS, Vocab
@@ -73,16 +72,14 @@ def switch_figures(
     """
     sources, targets = zip(*split.pairs(), strict=True)
     marks = grade(outputs, targets)
-    compiled = {}
     if verify is not None:
         verdicts = verify([(_program(c), s) for c, s in zip(outputs, sources, strict=True)])
         marks["recompiles"] = np.array(verdicts)
-        compiled = {"data_compiler": split.compiler, "compiler": find_compiler()[1]}
     return {
         "benchmark": benchmark_name(split),
         "split": split.split,
         "data_sha256": split.sha256,
-        **compiled,
+        "compiler": split.compiler,
         **summary(marks.pop("ta"), marks.pop("wea"), cases(split), **marks),
     }
 

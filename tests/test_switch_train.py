@@ -29,6 +29,7 @@ from permnet.step import TrainStep
 from permnet.sweep import sweep
 from permnet.tasks.switch.assembly import is_label, renumbered
 from permnet.tasks.switch.benchmark import cases, scored_on, switch_benchmark
+from permnet.tasks.switch.compiler import find_compiler
 from permnet.tasks.switch.dataset import Ragged, build, file_name, save, shipped
 from permnet.tasks.switch.skeleton import skeleton
 from permnet.train import train
@@ -341,7 +342,12 @@ def test_what_a_compiler_finds_is_added_to_the_result_of_the_same_answers(tmp_pa
     assert path.read_text() == before
 
 
-def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run = tmp_path / "run"
     options = [
         *("--model.hidden", "4", "--model.embedding", "8", "--train.batch", "4"),
@@ -368,6 +374,16 @@ def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     outputs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["score", "switch-6-raw", str(outputs), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["wea"] == 1.0
+    limited = ["score", "switch-6-raw", str(outputs), "--json", "--limit"]
+    outputs.write_text("".join(outputs.read_text().splitlines(keepends=True)[:9]))
+    assert main([*limited, "9", "--recompile"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["recompiles"] == 1.0
+    assert figures["recompiled_by"].startswith("gcc")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    find_compiler.cache_clear()
+    assert main([*limited, "9", "--recompile"]) == 2
+    assert "gcc is not installed" in capsys.readouterr().err
     assert main(["resolve", "a 1 <sep> 1", "--model", str(run / "last")]) == 2
     assert "decompiles" in capsys.readouterr().err
 

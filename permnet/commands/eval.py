@@ -54,6 +54,7 @@ def evaluate(
     bench = find(benchmark or checkpoint.run.benchmark, data)
     chosen = bench.split(split, limit)
     on_device = checkpoint.model.to("cuda" if torch.cuda.is_available() else "cpu")
+    verify, compiler = recompiling() if recompile else (None, {})
     screen = Console(stderr=True)
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
         job = bar.add_task(str(bench))
@@ -61,9 +62,10 @@ def evaluate(
             on_device,
             chosen,
             vocab=checkpoint.vocab,
-            verify=recompiling() if recompile else None,
+            verify=verify,
             progress=lambda done, total: bar.update(job, completed=done, total=total),
         )
+    figures |= compiler
     if json:
         print(dumps(figures, allow_nan=False))
     else:

@@ -12,7 +12,6 @@ from permnet.report.results import put_figures
 from permnet.scoring import Verify
 from permnet.scoring import score as score_predictions
 from permnet.tasks.benchmarks import SplitName
-from permnet.tasks.switch.compiler import find_compiler
 
 
 def score(
@@ -51,9 +50,8 @@ def score(
             test examples the predictions are.
         json: Print one JSON object instead of a table.
     """
-    figures = score_predictions(
-        benchmark, predictions, split, limit, data, recompiling() if recompile else None
-    )
+    verify, compiler = recompiling() if recompile else (None, {})
+    figures = score_predictions(benchmark, predictions, split, limit, data, verify) | compiler
     if into is not None:
         put_figures(into, figures)
     if json:
@@ -88,19 +86,18 @@ def figures_table(figures: dict[str, Any]) -> Table:
         f"WEA, 95 % interval: {_percent(low)} to {_percent(high)}\n"
         f"data sha256 {figures['data_sha256'][:12]}…"
     )
-    if "compiler" in figures and figures["compiler"] != figures["data_compiler"]:
-        table.caption += (
-            f"\ncompiled by {figures['compiler']}, but the data are of {figures['data_compiler']}"
-        )
+    again = figures.get("recompiled_by")
+    if again and again != figures["compiler"]:
+        table.caption += f"\nrecompiled by {again}, but the data are of {figures['compiler']}"
     return table
 
 
-def recompiling() -> Verify:
-    """What tells whether answers recompile; an error where there is no compiler."""
+def recompiling() -> tuple[Verify, dict[str, str]]:
+    """What tells whether answers recompile, and by which compiler; an error where there is none."""
     from permnet.decompiling.verify import verify
+    from permnet.tasks.switch.compiler import find_compiler
 
-    find_compiler()
-    return verify
+    return verify, {"recompiled_by": find_compiler()[1]}
 
 
 def _percent(fraction: float | None) -> str:
