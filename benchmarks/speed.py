@@ -79,9 +79,11 @@ def ours(run: Run, task: Task, fabric: Fabric, data: Batch) -> Callable[[], obje
     model = build(run.model, task.vocab(), task).to(fabric.device)
     optimiser = Optimiser(model, run.train, fabric.device)
     module = fabric.setup_module(model)
-    step = TrainStep(fabric, module, optimiser, data, task.vocab(), run.train, repeats=False)
+    step = TrainStep(
+        fabric, module, optimiser, [data], run.train, repeats=False, vary=lambda batch, _: batch
+    )
     index = torch.randperm(len(data), device=fabric.device)[: run.train.batch]
-    return lambda: step(index, run.train.rate, 0)
+    return lambda: step(0, index, run.train.rate, 0)
 
 
 def yardstick(run: Run, task: Task, fabric: Fabric, data: Batch) -> Callable[[], object]:

@@ -102,7 +102,8 @@ class Shipped:
     def __init__(self) -> None:
         if not shipped():
             raise PermnetError("no trained models come with this copy: name a checkpoint's folder")
-        self._known = {name: describe(name) for name in shipped()}
+        known = {name: describe(name) for name in shipped()}
+        self._known = {name: d for name, d in known.items() if isinstance(d.task, Task)}
         self._loaded: dict[str, Resolver] = {}
 
     def each(self, texts: Sequence[str]) -> list[Answer | PermnetError]:
@@ -126,7 +127,7 @@ class Shipped:
         reasons = defaultdict(list)
         for name, about in self._known.items():
             try:
-                _check_likeness(read(text, about).parsed, about.task)
+                _check_likeness(read(text, about).parsed, _task(about))
                 return name
             except PermnetError as error:
                 reasons[str(error)].append(name)
@@ -168,7 +169,7 @@ def read(text: str, about: Description) -> Question:
     if strange is not None:
         raise PermnetError(f"the text holds the character {strange!r}: write printable ones only")
     tokens = text.split()
-    task = about.task
+    task = _task(about)
     parsed = parse(task.kind, tokens, NOISE if task.noise else ())
     _check_size(parsed, task)
     _check_roles(parsed, task, about.vocab)
@@ -177,6 +178,12 @@ def read(text: str, about: Description) -> Question:
     ids, lent = about.vocab.encode([sos, *body, eos])
     _check_width(ids, about)
     return Question(ids, lent, parsed)
+
+
+def _task(about: Description) -> Task:
+    if not isinstance(about.task, Task):
+        raise PermnetError("this model decompiles: it answers assembly, not questions")
+    return about.task
 
 
 def _check_size(parsed: Parsed, task: Task) -> None:
@@ -213,7 +220,7 @@ def _check_likeness(parsed: Parsed, task: Task) -> None:
 
 
 def _check_width(ids: list[int], about: Description) -> None:
-    most = about.task.input_width
+    most = _task(about).input_width
     if len(ids) > most:
         raise PermnetError(f"the question has {len(ids)} tokens, the model reads up to {most}")
     without = about.run.model.without
@@ -242,7 +249,7 @@ def ask(checkpoint: Checkpoint, questions: list[Question]) -> tuple[Answers, Ten
     And per output (B, T) the position, `<sos>` apart, that gave most to its token, or -1.
     """
     inputs = torch.tensor([question.ids for question in questions])
-    found = greedy(checkpoint.model, inputs, checkpoint.task.target_width, record=True)
+    found = greedy(checkpoint.model, inputs, _task(checkpoint).target_width, record=True)
     if not bool(found.confidence.isfinite().all()):
         raise PermnetError("the model's weights overflow on this question: it cannot answer")
     places = torch.full_like(found.ids, -1)

@@ -1,13 +1,16 @@
 """Batches: padded rows of ids on a device, and the order in which training meets them."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from permnet.tasks.switch.dataset import Ragged
 from permnet.vocab import PAD, SOS, SPECIALS, Vocab
+
+BUCKETS = 8
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,65 @@ def resident(
     return Batch(*(p.to(kind).to(device) for p in parts))
 
 
+@dataclass(frozen=True)
+class Bucket:
+    """Examples of like length: their numbers in the split (N,), and their ids, padded alike."""
+
+    rows: np.ndarray
+    data: Batch
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def share(self, part: int, parts: int) -> "Bucket":
+        """Every parts-th example."""
+        own = slice(part, None, parts)
+        return Bucket(self.rows[own], Batch(self.data.inputs[own], self.data.targets[own]))
+
+
+def buckets(
+    inputs: Ragged,
+    targets: Ragged,
+    chosen: np.ndarray,
+    least: int = 1,
+    device: torch.device | str = "cpu",
+) -> list[Bucket]:
+    """The examples that a mask chooses, by length: at most `BUCKETS` shapes, the shortest first.
+
+    The shapes are equal steps up to the longest input and the longest target, and an example goes
+    to the first that holds both of its sides. A bucket of fewer than `least` examples joins the
+    next. On a GPU widths are multiples of 8, so that its matrix units take every product.
+    """
+    numbers = np.flatnonzero(chosen)
+    sides = [side.lengths[numbers] for side in (inputs, targets)]
+    reach = np.maximum(*(lengths / lengths.max(initial=1) for lengths in sides))
+    step = np.maximum(np.ceil(BUCKETS * reach - 1e-9), 1)
+    groups: list[np.ndarray] = []
+    held = numbers[:0]
+    for number in range(1, BUCKETS + 1):
+        held = np.union1d(held, numbers[step == number])
+        if len(held) >= least:
+            groups.append(held)
+            held = numbers[:0]
+    if len(held):
+        groups[-1:] = [np.union1d(groups[-1], held) if groups else held]
+    return [_bucket(inputs, targets, group, device) for group in groups]
+
+
+def _bucket(
+    inputs: Ragged, targets: Ragged, rows: np.ndarray, device: torch.device | str
+) -> Bucket:
+    multiple = 8 if torch.device(device).type == "cuda" else 1
+    chosen = np.zeros(len(inputs), dtype=bool)
+    chosen[rows] = True
+    parts = []
+    for side in (inputs, targets):
+        width = -(-int(side.lengths[rows].max()) // multiple) * multiple
+        ids = side.padded(chosen, width).astype(np.int16)
+        parts.append(torch.from_numpy(ids).to(device))
+    return Bucket(rows, Batch(*parts))
+
+
 def repeats(data: Batch) -> bool:
     """Whether some token of a target, special ones apart, stands more than once in its input."""
     for inputs, targets in zip(data.inputs.split(8192), data.targets.split(8192), strict=True):
@@ -67,11 +129,32 @@ def repeats(data: Batch) -> bool:
     return False
 
 
-def epoch(data: Batch, size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """The row numbers of an epoch's batches: a seeded permutation, its ragged end dropped."""
-    order = torch.randperm(len(data), generator=generator, device=generator.device)
-    for start in range(0, len(data) - size + 1, size):
-        yield order[start : start + size]
+def epoch(data: Sequence[Batch], size: int, generator: torch.Generator) -> list[tuple[int, Tensor]]:
+    """An epoch's batches, each the number of its bucket and of its rows there.
+
+    A seeded permutation of each bucket, its ragged end dropped; then of all batches.
+    """
+    batches = []
+    for number, bucket in enumerate(data):
+        order = torch.randperm(len(bucket), generator=generator, device=generator.device)
+        starts = range(0, len(bucket) - size + 1, size)
+        batches += [(number, order[start : start + size]) for start in starts]
+    if len(data) == 1:
+        return batches
+    order = torch.randperm(len(batches), generator=generator, device=generator.device)
+    return [batches[i] for i in order.tolist()]
+
+
+def renamed(
+    batch: Batch, groups: Sequence[Tensor], vocab_size: int, generator: torch.Generator
+) -> Batch:
+    """Each example with the ids of a group swapped at random, in input and target."""
+    device = batch.inputs.device
+    table = torch.arange(vocab_size, device=device).repeat(len(batch), 1)
+    for ids in groups:
+        noise = torch.rand(len(batch), len(ids), generator=generator, device=device)
+        table.index_copy_(1, ids, ids[noise.argsort(1)])
+    return Batch(table.gather(1, batch.inputs), table.gather(1, batch.targets))
 
 
 def lend(batch: Batch, vocab: Vocab, share: float, generator: torch.Generator) -> Batch:

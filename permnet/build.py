@@ -6,6 +6,7 @@ from permnet.config import ModelConfig
 from permnet.errors import PermnetError, unknown
 from permnet.models import MODELS, DirectResolver, IndirectResolver, Seq2Seq
 from permnet.tasks.permutation import Task
+from permnet.tasks.switch.benchmark import SwitchTask
 from permnet.vocab import Vocab
 
 SIZES = ("embedding", "hidden", "layers", "heads", "head_size")
@@ -14,7 +15,7 @@ FIXED_LENGTH = (*DirectResolver.FIXED, *IndirectResolver.FIXED)
 """Ablations that work at one input length only."""
 
 
-def build(config: ModelConfig, vocab: Vocab, task: Task) -> Seq2Seq:
+def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq:
     """An untrained model, its weights drawn from torch's global generator."""
     if config.name not in MODELS:
         raise unknown("model", config.name, MODELS)
@@ -27,9 +28,11 @@ def build(config: ModelConfig, vocab: Vocab, task: Task) -> Seq2Seq:
     accepted = inspect.signature(model).parameters
     if config.without is not None and "without" not in accepted:
         raise PermnetError(f"{config.name} has no ablations: leave out without={config.without!r}")
+    if isinstance(task, SwitchTask) and "longest" in accepted:
+        raise PermnetError(f"{config.name} needs arrays: for switch sets choose decompiler")
     offered = {
         "vocab_size": len(vocab),
-        "longest": task.size,
+        "longest": task.size if isinstance(task, Task) else None,
         "input_length": _input_length(config, task),
         "without": config.without,
         **{name: getattr(config, name) for name in SIZES},
@@ -37,10 +40,14 @@ def build(config: ModelConfig, vocab: Vocab, task: Task) -> Seq2Seq:
     return model(**{name: value for name, value in offered.items() if name in accepted})
 
 
-def _input_length(config: ModelConfig, task: Task) -> int | None:
+def _input_length(config: ModelConfig, task: Task | SwitchTask) -> int | None:
     """The one length an ablation of fixed width works at; None for all other models."""
     if config.without not in FIXED_LENGTH:
         return None
+    if isinstance(task, SwitchTask):
+        raise PermnetError(
+            f"without {config.without} a model needs inputs of one length: switch sets have many"
+        )
     if task.shortest < task.longest or task.noise:
         raise PermnetError(
             f"without {config.without} a model needs inputs of one length, but this task has "

@@ -22,8 +22,9 @@ from permnet.build import build
 from permnet.config import Run, from_json, to_json
 from permnet.errors import PermnetError, unknown
 from permnet.models import Seq2Seq
-from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.find import find as find_benchmark
 from permnet.tasks.permutation import Task
+from permnet.tasks.switch.benchmark import SwitchTask
 from permnet.vocab import Vocab
 
 FORMAT = 1
@@ -38,7 +39,7 @@ class Description:
     """What `config.json` says of a model."""
 
     run: Run
-    task: Task
+    task: Task | SwitchTask
     vocab: Vocab
     provenance: dict[str, Any]
 
@@ -88,7 +89,7 @@ def write(
     config = {
         "format": FORMAT,
         "run": to_json(run),
-        "task": to_json(benchmark(run.benchmark).task),
+        "task": to_json(find_benchmark(run.benchmark).task),
         "vocab": vocab.to_json(),
         "provenance": provenance,
     }
@@ -213,9 +214,11 @@ def _description(folder: Path) -> Description:
                 raise unknown("field", field, FIELDS)
         if not isinstance(raw["provenance"], dict):
             raise PermnetError("provenance is a JSON object")
+        task = raw["task"]
+        kind = SwitchTask if isinstance(task, dict) and "labels" in task else Task
         return Description(
             run=from_json(Run, raw["run"], "run"),
-            task=from_json(Task, raw["task"], "task"),
+            task=from_json(kind, task, "task"),
             vocab=Vocab.from_json(raw["vocab"]),
             provenance=raw["provenance"],
         )

@@ -3,20 +3,23 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from permnet.batch import Batch, repeats
+from permnet.batch import Batch, Bucket, buckets, repeats
 from permnet.decode import Decoder, trimmed
 from permnet.errors import PermnetError
 from permnet.metrics import compare, summary
 from permnet.models import Seq2Seq
+from permnet.scoring import Verify, switch_figures
 from permnet.tasks.benchmarks import Split, seen_in_training
-from permnet.tasks.benchmarks import benchmark as find_benchmark
-from permnet.vocab import PAD, SPECIALS, Vocab
+from permnet.tasks.find import find
+from permnet.tasks.switch.dataset import SwitchSplit
+from permnet.vocab import EOS, PAD, SPECIALS, Vocab
 
 Progress = Callable[[int, int], None]
 """Called with the number of examples done, and of all."""
@@ -24,22 +27,35 @@ Progress = Callable[[int, int], None]
 
 def evaluate(
     model: Seq2Seq,
-    benchmark: str | Split,
+    benchmark: str | Split | SwitchSplit,
     split: str = "validation",
     limit: int | None = None,
     *,
     vocab: Vocab,
-    batch: int = 512,
+    batch: int | None = None,
     progress: Progress | None = None,
+    data: Path | None = None,
+    verify: Verify | None = None,
 ) -> dict[str, Any]:
     """TA, WEA and their like on a split given by name, or on one at hand, ready for JSON.
 
     `vocab` is the model's; it may hold more tokens than the benchmark's. The model stays on its
-    device and keeps its mode.
+    device and keeps its mode. `data` is the folder of a switch set's data, `verify` tells which
+    answers to it recompile.
     """
     if isinstance(benchmark, str):
-        benchmark = find_benchmark(benchmark).split(split, limit)
+        benchmark = find(benchmark, data).split(split, limit)
     began = time.perf_counter()
+    if isinstance(benchmark, SwitchSplit):
+        answered, forced = answer_switches(model, benchmark, vocab, batch, progress)
+        return {
+            **switch_figures(benchmark, answered, verify),
+            "teacher_forced_ta": forced,
+            "seconds": round(time.perf_counter() - began, 3),
+        }
+    if verify is not None:
+        raise PermnetError(f"only switch sets have C to compile, {benchmark.benchmark} has none")
+    batch = batch or 512
     table = _translation(benchmark, vocab)
     inputs, targets = (
         torch.from_numpy(table[ids])
@@ -56,6 +72,39 @@ def evaluate(
         "teacher_forced_ta": forced,
         "seconds": round(time.perf_counter() - began, 3),
     }
+
+
+def answer_switches(
+    model: Seq2Seq,
+    split: SwitchSplit,
+    vocab: Vocab,
+    batch: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[list[list[str]], float]:
+    """The model's answers to a switch split, in tokens up to `<eos>`, and teacher-forced TA."""
+    device = next(model.parameters()).device
+    batch = batch or (256 if device.type == "cuda" else 16)  # long inputs need memory
+    inputs, targets, lent = split.encoded(vocab)
+    answers: list[list[str]] = [[] for _ in range(len(split))]
+    forced, done = 0.0, 0
+    for bucket in buckets(inputs, targets, np.ones(len(split), dtype=bool), batch, device):
+        emitted = predict(model, bucket.data.inputs, bucket.data.targets.shape[1], batch)
+        for row, tokens in zip(bucket.rows, in_tokens(bucket, emitted, vocab, lent), strict=True):
+            answers[row] = tokens
+        forced += len(bucket) * _teacher_forced(model, bucket.data, batch)
+        done += len(bucket)
+        if progress:
+            progress(done, len(split))
+    return answers, forced / len(split)
+
+
+def in_tokens(
+    bucket: Bucket, emitted: Tensor, vocab: Vocab, lent: list[dict[str, int]]
+) -> Iterator[list[str]]:
+    """The answers to a bucket (N, T), each up to its first `<eos>`."""
+    for row, ids in zip(bucket.rows, emitted.tolist(), strict=True):
+        end = ids.index(EOS) + 1 if EOS in ids else len(ids)
+        yield vocab.decode(ids[:end], lent[row])
 
 
 def _translation(split: Split, vocab: Vocab) -> np.ndarray:
@@ -102,11 +151,12 @@ def _teacher_forced(model: Seq2Seq, data: Batch, batch: int) -> float:
     repeated = repeats(data)
     with _evaluating(model) as device:
         for rows in _batches(data.inputs, batch, device):
-            part = Batch(*(_fitted(ids[rows], device) for ids in (data.inputs, data.targets)))
+            at = rows.to(data.inputs.device)
+            part = Batch(*(_fitted(ids[at], device) for ids in (data.inputs, data.targets)))
             real = part.targets != PAD
             said = model(part.inputs, part.previous, repeats=repeated).argmax(-1)
             right = (said == part.targets) & real
-            shares[rows] = (right.sum(1) / real.sum(1).double()).cpu()
+            shares[rows.cpu()] = (right.sum(1) / real.sum(1).double()).cpu()
     return float(shares.mean())
 
 

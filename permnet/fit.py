@@ -4,31 +4,28 @@ Every random number follows from the seed and the position in the run, so a resu
 exactly as an uninterrupted one would.
 """
 
-import hashlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from permnet.batch import Batch, epoch, repeats, resident
-from permnet.build import FIXED_LENGTH, build
+from permnet.batch import Batch, epoch
+from permnet.build import build
 from permnet.config import Run
 from permnet.decode import Decoder
 from permnet.display import Display
 from permnet.errors import PermnetError
 from permnet.evaluate import predict
 from permnet.kernels.loss import cross_entropy
-from permnet.metrics import compare
+from permnet.material import Stage, derived, material
 from permnet.runfolder import Position, RunFolder, Saved, Stopped
 from permnet.step import Optimiser, TrainStep, rate_at
 from permnet.tasks.benchmarks import Benchmark
-from permnet.tasks.permutation import Examples, Task
+from permnet.tasks.switch.benchmark import SwitchBenchmark
 from permnet.vocab import PAD
 
 CHECK_STEPS = 50
@@ -36,26 +33,8 @@ CHECK_STEPS = 50
 CHECK_SECONDS = 1.0
 SAVE_SECONDS = 300.0
 """A checkpoint is at most about this old, however seldom the run is evaluated."""
-SOLVED = 0.99
-"""Share of whole examples at which a growing length is solved, unless the run stops at another."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A length to train on: its task, resident data, how long at most and when it is solved."""
-
-    task: Task
-    training: Batch
-    validation: Batch
-    repeats: bool
-    """Whether a token that is asked for may stand more than once in its input."""
-    epochs: int
-    solved: float
-    """Share of whole validation examples that ends the stage; above 1 for never."""
-    patience: float
-    """Epochs without a lower validation loss that end the stage."""
 
 
 class Clock:
@@ -86,19 +65,20 @@ class Trainer:
         self,
         fabric: Fabric,
         run: Run,
-        bench: Benchmark,
+        bench: Benchmark | SwitchBenchmark,
         files: RunFolder | None,
         clock: Clock,
         display: Display,
     ) -> None:
         self.fabric, self.run, self.config, self.bench = fabric, run, run.train, bench
         self.files, self.clock, self.display = files, clock, display
-        self.vocab = bench.task.vocab(run.train.reserved)
+        self.material = material(run, bench, fabric.device)
+        self.vocab = self.material.vocab
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(run.train.seed)
             self.model = build(run.model, self.vocab, bench.task)
         self.module = fabric.setup_module(self.model)
-        self.decoder = Decoder(self.model)
+        self.decoders: list[Decoder] = []
         self.optimiser = Optimiser(self.model, run.train, fabric.device)
         self.position = Position()
         self.seconds_before = 0.0
@@ -120,7 +100,7 @@ class Trainer:
         for number in range(self.position.stage, len(lengths)):
             if number > self.position.stage:
                 self.position.stage, self.position.epoch, self.position.stopped = number, 0, None
-            ended = self._fit_stage(self._stage(lengths[number]))
+            ended = self._fit_stage(self.material.stage(lengths[number]))
             self._release()
             if not ended:
                 return False
@@ -131,11 +111,12 @@ class Trainer:
             self.fabric,
             self.module,
             self.optimiser,
-            stage.training,
-            self.vocab,
+            [bucket.data for bucket in stage.training],
             self.config,
             stage.repeats,
+            self.material.vary,
         )
+        self.decoders = [Decoder(self.model) for _ in stage.validation]
         at = self.position
         while at.epoch < stage.epochs and at.stopped is None:
             if not self._epoch(stage, step):
@@ -153,7 +134,7 @@ class Trainer:
 
     def _release(self) -> None:
         """Gives back the memory of the length's graphs, before those of the next are captured."""
-        self.decoder = Decoder(self.model)
+        self.decoders = []
         # The gradients lie in the memory of the step's graph and would keep it.
         self.optimiser.adamw.zero_grad(set_to_none=True)
         if self.fabric.device.type == "cuda":
@@ -180,18 +161,17 @@ class Trainer:
         """What is left of the epoch under way; False if time ran out and it was saved for later."""
         at, config = self.position, self.config
         place = (config.seed, at.stage, at.epoch)
-        if config.fresh:
-            self._refresh(stage, place)
+        self.material.refresh(stage, place)
         generator = torch.Generator(self.fabric.device).manual_seed(derived("order", *place))
-        order = list(epoch(stage.training, config.batch, generator))
-        full_length = stage.task.longest == self.bench.task.longest
+        order = epoch([bucket.data for bucket in stage.training], config.batch, generator)
+        full_length = stage.length == self.bench.task.longest
         step.loss.fill_(at.loss)
         step.good.zero_()
         looked = at.batch
         while at.batch < len(order):
             done = at.epoch * len(order) + at.batch if full_length else 0
             self.rate = rate_at(config, at.step, done / (stage.epochs * len(order)))
-            step(order[at.batch], self.rate, derived("lend", *place, at.batch))
+            step(*order[at.batch], self.rate, derived("lend", *place, at.batch))
             at.batch += 1
             at.step += 1
             last = at.batch == len(order)
@@ -209,12 +189,16 @@ class Trainer:
         return self.position.step % CHECK_STEPS == 0 or (alone and waited)
 
     def _check_finite(
-        self, step: TrainStep, order: list[Tensor], looked: int, place: tuple[int, ...]
+        self,
+        step: TrainStep,
+        order: list[tuple[int, Tensor]],
+        looked: int,
+        place: tuple[int, ...],
     ) -> None:
         good = step.failed_after()
         if good is not None:
             batch = looked + good
-            reason = step.explain(order[batch], derived("lend", *place, batch))
+            reason = step.explain(*order[batch], derived("lend", *place, batch))
             number = self.position.step - (self.position.batch - batch) + 1
             raise PermnetError(
                 f"training diverged at step {number}, epoch {self.position.epochs + 1}: {reason}; "
@@ -243,7 +227,8 @@ class Trainer:
 
     def _evaluate(self, stage: Stage, loss: float) -> None:
         at = self.position
-        ta, wea, validation_loss = self.clock.timed("evaluate", lambda: self._validate(stage))
+        marks, validation_loss = self.clock.timed("evaluate", lambda: self._validate(stage))
+        wea = marks["wea"]
         at.seconds = self.seconds_before + self.clock.elapsed()
         at.last = {
             "step": at.step,
@@ -251,53 +236,74 @@ class Trainer:
             "seconds": round(at.seconds, 3),
             "loss": loss,
             "validation_loss": validation_loss,
-            "ta": ta,
-            "wea": wea,
+            **marks,
             "rate": self.rate,
-            "stage": stage.task.longest,
+            "stage": stage.length,
         }
         at.lines += 1
         self._on_first(lambda files: files.log(at.last or {}))
-        if stage.task.longest == self.bench.task.longest:
+        if stage.length == self.bench.task.longest:
             if at.epochs_to_99 is None and wea >= 0.99:
                 at.epochs_to_99 = at.epochs
             if validation_loss is not None and (at.lowest is None or validation_loss < at.lowest):
                 at.lowest, at.lowest_epoch = validation_loss, at.epoch
-            if at.best is None or (wea, ta) > (at.best["wea"], at.best["ta"]):
+            if at.best is None or (wea, marks["ta"]) > (at.best["wea"], at.best["ta"]):
                 at.best = at.last
                 self._on_first(lambda files: files.save("best", self.model, self.vocab, at))
         self._show(stage, loss)
 
-    def _validate(self, stage: Stage) -> tuple[float, float, float | None]:
-        """TA and WEA, running freely, and the loss, teacher-forced, or None if it is not finite.
+    def _validate(self, stage: Stage) -> tuple[dict[str, float], float | None]:
+        """TA, WEA and their like, running freely; the loss, teacher-forced, or None if not finite.
 
-        Every process answers its share of the examples.
+        With a finite loss comes the largest logit: where they grow without end, TF32 is soon too
+        coarse for them. Every process answers its share of the examples.
         """
-        data, device = stage.validation, self.fabric.device
-        share = slice(self.fabric.global_rank, None, self.fabric.world_size)
-        own = Batch(data.inputs[share], data.targets[share])
-        answers = predict(
-            self.model, own.inputs, own.targets.shape[1], self.config.batch, decoder=self.decoder
-        )
-        ta, whole = compare(answers.numpy(), own.targets.cpu().numpy())
-        sums = torch.tensor([ta.sum(), whole.sum(), *self._loss(own, stage.repeats)], device=device)
-        sums = cast(Tensor, self.fabric.all_reduce(sums, reduce_op="sum"))
-        ta_sum, whole_sum, loss_sum, tokens = sums.tolist()
-        loss = loss_sum / tokens if math.isfinite(loss_sum) else None
-        return ta_sum / len(data), whole_sum / len(data), loss
+        share = self.fabric.global_rank, self.fabric.world_size
+        totals = dict.fromkeys((*self.material.marks, "loss", "tokens"), 0.0)
+        largest = -math.inf
+        for bucket, decoder in zip(stage.validation, self.decoders, strict=True):
+            own = bucket.share(*share)
+            if len(own):
+                width = own.data.targets.shape[1]
+                answers = predict(
+                    self.model, own.data.inputs, width, self.config.batch, decoder=decoder
+                )
+                for name, values in self.material.grade(own, answers).items():
+                    totals[name] += float(values.sum())
+                loss, tokens, most = self._loss(own.data, stage.repeats)
+                largest = max(largest, most)
+                totals["loss"] += loss
+                totals["tokens"] += tokens
+        *right, loss_sum, token_sum = self._over_all([*totals.values()], "sum")
+        [largest] = self._over_all([largest], "max")
+        count = sum(map(len, stage.validation))
+        means = {name: n / count for name, n in zip(self.material.marks, right, strict=True)}
+        if not math.isfinite(loss_sum):
+            return means, None
+        return {**means, "largest_logit": largest}, loss_sum / token_sum
+
+    def _over_all(self, values: list[float], reduce_op: str) -> list[float]:
+        """The sums or the like of the processes' values."""
+        here = torch.tensor(values, dtype=torch.double, device=self.fabric.device)
+        found: list[float] = cast(
+            Tensor, self.fabric.all_reduce(here, reduce_op=reduce_op)
+        ).tolist()
+        return found
 
     @torch.no_grad()
-    def _loss(self, data: Batch, repeats: bool) -> tuple[float, int]:
-        """The sum over the targets of their cross-entropy, teacher-forced, and their number."""
+    def _loss(self, data: Batch, repeats: bool) -> tuple[float, int, float]:
+        """The targets' cross-entropy, teacher-forced, their number, and the largest logit."""
         device = self.fabric.device
         total = torch.zeros((), dtype=torch.double, device=device)
+        largest = torch.tensor(-torch.inf, device=device)
         self.model.eval()
         for index in torch.arange(len(data), device=device).split(self.config.batch):
             part = data.rows(index)
             logits = self.model(part.inputs, part.previous, repeats=repeats)
             total += cross_entropy(logits, part.targets)
+            largest = torch.maximum(largest, logits.amax().float())
         self.model.train()
-        return float(total), int((data.targets != PAD).sum())
+        return float(total), int((data.targets != PAD).sum()), float(largest)
 
     def _save(self) -> None:
         self.position.seconds = self.seconds_before + self.clock.elapsed()
@@ -316,56 +322,13 @@ class Trainer:
     def _show(self, stage: Stage, loss: float) -> None:
         at = self.position
         text = (
-            f"{self.bench} length {stage.task.longest} epoch {at.epoch}/{stage.epochs}"
+            f"{self.bench} length {stage.length} epoch {at.epoch}/{stage.epochs}"
             f" · {at.step / (self.seconds_before + self.clock.elapsed()):.1f} steps/s"
             f" · rate {self.rate:.2g} · loss {loss:.4f}"
         )
         if at.last:
             text += f" · TA {100 * at.last['ta']:.2f} % · WEA {100 * at.last['wea']:.2f} %"
         self.display(at.epoch, stage.epochs, text)
-
-    def _stage(self, length: int) -> Stage:
-        """The stage of a growing length, or of the full one: the benchmark itself."""
-        task, config = self.bench.task, self.config
-        if length == task.longest:
-            valid = self.bench.split("validation", config.evaluate_limit).examples
-            epochs, solved = config.epochs, config.stop_when_solved or 2.0
-            patience = config.patience * epochs or math.inf
-        else:
-            shortest = length if task.shortest == task.longest else min(task.shortest, length)
-            task = replace(task, shortest=shortest, longest=length, tokens=task.size)
-            valid = self._sample(task, config.evaluate_limit, "check", config.seed, length)
-            epochs, solved = config.grow_epochs, config.stop_when_solved or SOLVED
-            patience = math.inf
-        if config.fresh or length < self.bench.task.longest:
-            train = self._sample(task, config.examples, "grow", config.seed, length)
-        else:
-            train = self.bench.split("train", config.examples).examples
-        data = self._resident(train), self._resident(valid)
-        return Stage(task, *data, any(map(repeats, data)), epochs, solved, patience)
-
-    def _refresh(self, stage: Stage, place: tuple[int, ...]) -> None:
-        """New training examples in the place of the old: a captured step reads them there."""
-        drawn = self._sample(stage.task, len(stage.training), "fresh", *place)
-        fresh = self._resident(drawn)
-        stage.training.inputs.copy_(fresh.inputs)
-        stage.training.targets.copy_(fresh.targets)
-
-    def _sample(self, task: Task, count: int, *place: object) -> Examples:
-        return task.sample(count, np.random.RandomState(derived(str(self.bench), *place)))
-
-    def _resident(self, examples: Examples) -> Batch:
-        device = self.fabric.device
-        padded = device.type == "cuda" and self.run.model.without not in FIXED_LENGTH
-        return resident(
-            examples.inputs, examples.targets, self.vocab, device, multiple=8 if padded else 1
-        )
-
-
-def derived(*parts: object) -> int:
-    """A seed of 32 bits for one use: what it is for, the run's seed, and the place in the run."""
-    text = "/".join(map(str, parts))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
 
 def on_first(fabric: Fabric, action: Callable[[], T]) -> T:

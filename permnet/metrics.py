@@ -54,23 +54,32 @@ def wilson(successes: int, total: int) -> tuple[float, float]:
 
 
 def summary(
-    ta: np.ndarray, whole: np.ndarray, lengths: np.ndarray, seen: np.ndarray | None = None
+    ta: np.ndarray,
+    whole: np.ndarray,
+    lengths: np.ndarray,
+    seen: np.ndarray | None = None,
+    **more: np.ndarray,
 ) -> dict[str, Any]:
     """The figures of a split, ready for JSON, from what `compare` gives for its examples.
 
-    `seen` marks those that also stand in training; averages over nothing are null.
+    `seen` marks those that also stand in training; averages over nothing are null. `more` are
+    other things that an example may have right.
     """
+    marks = {"ta": ta, "wea": whole, **more}
     return {
-        **_averages(ta, whole),
-        "wea_interval": list(wilson(int(np.count_nonzero(whole)), len(whole))),
-        "unseen": None if seen is None else _averages(ta[~seen], whole[~seen]),
-        "by_length": {
-            str(n): _averages(ta[lengths == n], whole[lengths == n]) for n in np.unique(lengths)
+        **_averages(marks),
+        **{
+            f"{name}_interval": list(wilson(int(np.count_nonzero(right)), len(right)))
+            for name, right in marks.items()
+            if name != "ta"
         },
+        "unseen": None if seen is None else _averages(marks, ~seen),
+        "by_length": {str(n): _averages(marks, lengths == n) for n in np.unique(lengths)},
     }
 
 
-def _averages(ta: np.ndarray, whole: np.ndarray) -> dict[str, Any]:
-    if len(ta) == 0:
-        return {"ta": None, "wea": None, "count": 0}
-    return {"ta": float(ta.mean()), "wea": float(whole.mean()), "count": len(ta)}
+def _averages(marks: dict[str, np.ndarray], of: np.ndarray | None = None) -> dict[str, Any]:
+    marks = marks if of is None else {name: values[of] for name, values in marks.items()}
+    count = len(marks["ta"])
+    means = {name: float(values.mean()) if count else None for name, values in marks.items()}
+    return {**means, "count": count}

@@ -5,9 +5,11 @@ A mask is True on real positions and False on padding, everywhere in this packag
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from permnet.vocab import PAD
@@ -101,6 +103,37 @@ def logsumexp_by_token(scores: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
     present = sums > 0
     logs = torch.log(sums.masked_fill(~present, 1.0)) + top
     return logs.masked_fill(~present, -torch.inf)
+
+
+def generate_or_copy(generate: Tensor, copy: Tensor, ids: Tensor) -> Tensor:
+    """log Σ exp over all ways to say a token: generating it, and copying it from where it stands.
+
+    (B, T, V), scores of positions (B, T, L), ids (B, L) → (B, T, V). It keeps three tensors for the
+    way back, where autograd over `logsumexp_by_token` would keep ten.
+    """
+    return _GenerateOrCopy.apply(generate, copy, ids)
+
+
+class _GenerateOrCopy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, generate: Tensor, copy: Tensor, ids: Tensor) -> Tensor:
+        at = ids[:, None].expand_as(copy)
+        # Sums are relative to this, at most 80 below the row's top: nothing overflows, and what
+        # underflows is e^-80 of it or less, or has a far larger way beside it.
+        base = torch.maximum(generate, copy.amax(-1, keepdim=True) - 80.0)
+        sums = torch.exp(generate - base)
+        sums.scatter_add_(-1, at, torch.exp(copy - base.gather(-1, at)))
+        logits = sums.clamp_(min=torch.finfo(sums.dtype).tiny).log_().add_(base)
+        ctx.save_for_backward(generate, copy, ids, logits)
+        return logits
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dlogits: Tensor) -> tuple[Tensor, Tensor, None]:
+        generate, copy, ids, logits = ctx.saved_tensors
+        at = ids[:, None].expand_as(copy)
+        dcopy = torch.exp(copy - logits.gather(-1, at)).mul_(dlogits.gather(-1, at))
+        return torch.exp(generate - logits).mul_(dlogits), dcopy, None
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
     run.json        what is trained, on which data, with which versions; written once
     metrics.jsonl   one line for each evaluation
     last/  best/    checkpoints; last/ also holds what training needs to go on
+    answers/        to the test splits of switch sets, which a compiler may then judge
     result.json     written when the run is finished
 
 Every file and folder takes its name only when it is complete. `last/` says how many lines of
@@ -30,7 +31,7 @@ from permnet.errors import PermnetError
 from permnet.models import Seq2Seq
 from permnet.vocab import Vocab
 
-RUN, METRICS, RESULT = "run.json", "metrics.jsonl", "result.json"
+RUN, METRICS, ANSWERS, RESULT = "run.json", "metrics.jsonl", "answers", "result.json"
 OPTIMISER, POSITION = "optimiser.safetensors", "position.json"
 Stopped = Literal["solved", "patience", "time"]
 
@@ -136,6 +137,13 @@ class RunFolder:
     def write_result(self, result: dict[str, Any]) -> None:
         with _writing(self.path / RESULT):
             _write_json(self.path / RESULT, result)
+
+    def write_answers(self, benchmark: str, answers: list[list[str]]) -> None:
+        """Those to a test split, as `permnet score` reads them."""
+        path = self.path / ANSWERS / f"{benchmark}.jsonl"
+        with _writing(path):
+            path.parent.mkdir(exist_ok=True)
+            _write_text(path, "".join(json.dumps({"output": row}) + "\n" for row in answers))
 
     def log(self, line: dict[str, Any]) -> None:
         with _writing(self.path / METRICS), (self.path / METRICS).open("a") as file:

@@ -1,7 +1,7 @@
 """Score anyone's output on a frozen split."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +9,25 @@ import numpy as np
 
 from permnet.errors import PermnetError
 from permnet.metrics import compare, summary
-from permnet.tasks.benchmarks import benchmark, seen_in_training
-from permnet.vocab import PAD, SOS, SPECIALS, Vocab
+from permnet.tasks.benchmarks import seen_in_training
+from permnet.tasks.find import find
+from permnet.tasks.switch.benchmark import SwitchBenchmark, benchmark_name, cases
+from permnet.tasks.switch.dataset import SwitchSplit
+from permnet.tasks.switch.skeleton import skeleton
+from permnet.vocab import EOS, PAD, SOS, SPECIALS, Vocab
 
 UNKNOWN = -1  # no target has it
+Verify = Callable[[Sequence[tuple[Sequence[str], Sequence[str]]]], list[bool]]
+"""Tells of each C whether it gives the assembly beside it: `permnet.decompiling.verify.verify`."""
 
 
 def score(
-    benchmark_name: str,
+    name: str,
     predictions: Iterable[Sequence[str]] | str | Path,
     split: str = "test",
     limit: int | None = None,
+    data: Path | None = None,
+    verify: Verify | None = None,
 ) -> dict[str, Any]:
     """TA, WEA with its interval, the same on unseen examples and by length, and the data's digest.
 
@@ -28,12 +36,23 @@ def score(
     `<eos>` the model did not stop, which is one wrong token; a token outside the vocabulary is
     wrong.
 
+    On switch sets there is also the share of right skeletons, and a length is the number of case
+    labels. Their test splits are the 1,000 examples that ship, or those in the folder `data`. With
+    `verify` there is the share of answers that recompile to their input, too.
+
         score("PI20", [["c", "a", "b", "<eos>"], …], limit=1000)
     """
-    chosen = benchmark(benchmark_name).split(split, limit)
-    targets = chosen.examples.targets
+    found = find(name, data)
     if isinstance(predictions, str | Path):
         predictions = _read(Path(predictions))
+    if isinstance(found, SwitchBenchmark):
+        of_switches = found.split(split, limit)
+        rows = list(_checked(predictions, len(of_switches)))
+        return switch_figures(of_switches, rows, verify)
+    if verify is not None:
+        raise PermnetError(f"only switch sets have C to compile, {name} has none")
+    chosen = found.split(split, limit)
+    targets = chosen.examples.targets
     emitted = _encode(predictions, chosen.vocab, targets.shape)
     ta, whole = compare(emitted, targets)
     return {
@@ -44,27 +63,76 @@ def score(
     }
 
 
+def switch_figures(
+    split: SwitchSplit, outputs: Sequence[Sequence[str]], verify: Verify | None = None
+) -> dict[str, Any]:
+    """The figures of answers to a switch split: tokens up to `<eos>`, which says that it stopped.
+
+    Without `verify` whether they recompile is not tried, and there is no such figure.
+    """
+    sources, targets = zip(*split.pairs(), strict=True)
+    marks = grade(outputs, targets)
+    if verify is not None:
+        verdicts = verify([(_program(c), s) for c, s in zip(outputs, sources, strict=True)])
+        marks["recompiles"] = np.array(verdicts)
+    return {
+        "benchmark": benchmark_name(split),
+        "split": split.split,
+        "data_sha256": split.sha256,
+        "compiler": split.compiler,
+        **summary(marks.pop("ta"), marks.pop("wea"), cases(split), **marks),
+    }
+
+
+def _program(output: Sequence[str]) -> Sequence[str]:
+    """The C of an answer; nothing where it did not stop."""
+    eos = SPECIALS[EOS]
+    return output[: output.index(eos)] if eos in output else ()
+
+
+def grade(
+    outputs: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+) -> dict[str, np.ndarray]:
+    """TA, WEA and whether the skeleton is right, of each answer in tokens up to `<eos>`."""
+    rows = [_grade(output, target) for output, target in zip(outputs, targets, strict=True)]
+    ta, whole, right = zip(*rows, strict=True) if rows else ((), (), ())
+    return {"ta": np.array(ta), "wea": np.array(whole), "skeleton": np.array(right)}
+
+
+def _grade(output: Sequence[str], target: Sequence[str]) -> tuple[float, bool, bool]:
+    eos = SPECIALS[EOS]
+    said = list(output[: output.index(eos) + 1] if eos in output else output)
+    wanted = [*target, eos]
+    matches = sum(a == b for a, b in zip(said, wanted, strict=False))
+    same = skeleton(said) == skeleton(target)
+    return matches / len(wanted), said == wanted, same
+
+
 def _encode(
     predictions: Iterable[Sequence[str]], vocab: Vocab, shape: tuple[int, ...]
 ) -> np.ndarray:
     """Ids of the rows, cut at the width of the targets, where nothing right can follow."""
     ids = {vocab.name(i): i for i in range(len(vocab))}
     emitted = np.full(shape, PAD, dtype=np.int64)
-    rows, width = shape
+    for emitted_row, tokens in zip(emitted, _checked(predictions, len(emitted)), strict=True):
+        row = [ids.get(token, UNKNOWN) for token in tokens[: shape[1]]]
+        emitted_row[: len(row)] = row
+    return emitted
+
+
+def _checked(predictions: Iterable[Sequence[str]], rows: int) -> Iterator[Sequence[str]]:
+    """As many outputs as there are examples, each without a leading `<sos>`."""
     count = 0
     for count, tokens in enumerate(predictions, start=1):
         if not (isinstance(tokens, list | tuple) and all(isinstance(t, str) for t in tokens)):
             raise PermnetError(f"prediction {count}: an output is a list of token strings")
         if count <= rows:
-            first = 1 if tokens and tokens[0] == SPECIALS[SOS] else 0
-            row = [ids.get(token, UNKNOWN) for token in tokens[first : first + width]]
-            emitted[count - 1, : len(row)] = row
+            yield tokens[1:] if tokens and tokens[0] == SPECIALS[SOS] else tokens
     if count != rows:
         raise PermnetError(
             f"{count} predictions for {rows} examples: write one row for each, in order, "
             "or set the limit to the number you have"
         )
-    return emitted
 
 
 def _read(path: Path) -> Iterator[Any]:

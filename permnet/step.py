@@ -1,25 +1,26 @@
 """One step of training: rows, forward, backward, clipping, AdamW; nothing in it waits for a device.
 
-On one CUDA device the whole step is captured in a graph and replayed; elsewhere the same function
-runs eagerly. What changes from step to step reaches it through tensors: the row numbers, the rate,
-the random state.
+On one CUDA device the whole step is captured in a graph and replayed, one for each shape of batch;
+elsewhere the same function runs eagerly. What changes from step to step reaches it through tensors:
+the row numbers, the rate, the random state.
 
 A step whose loss or gradient is not finite updates nothing, nor does any step after it. So when
 `failed_after` tells, up to many steps later, the weights are still those before the bad step.
 """
 
 import math
+from collections.abc import Callable, Sequence
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import AdamW
 
-from permnet.batch import Batch, lend
+from permnet.batch import Batch
 from permnet.config import TrainConfig
 from permnet.kernels.loss import cross_entropy
 from permnet.models.base import Seq2Seq
-from permnet.vocab import PAD, Vocab
+from permnet.vocab import PAD
 
 DECAYED = "resolver.emb_ind.weight"
 """Weight decay makes the rows of tokens that are no index fade, and is meant for nothing else."""
@@ -75,10 +76,11 @@ def rate_at(config: TrainConfig, step: int, progress: float) -> float:
 
 
 class TrainStep:
-    """The step on one resident data set; `data` may be overwritten in place between epochs.
+    """The step on resident data, in buckets; they may be overwritten in place between epochs.
 
-    The row numbers are those of the global batch: each process takes its share of them and divides
-    by the number of tokens in all, so that many processes do what one would.
+    `vary` makes of a batch what this step sees of it. The row numbers are those of the global
+    batch: each process takes its share of them and divides by the number of tokens in all, so that
+    many processes do what one would.
     """
 
     def __init__(
@@ -86,37 +88,37 @@ class TrainStep:
         fabric: Fabric,
         module: nn.Module,
         optimiser: Optimiser,
-        data: Batch,
-        vocab: Vocab,
+        data: Sequence[Batch],
         config: TrainConfig,
         repeats: bool,
+        vary: Callable[[Batch, torch.Generator], Batch],
     ) -> None:
         self.fabric, self.module, self.optimiser = fabric, module, optimiser
-        self.data, self.vocab, self.config, self.repeats = data, vocab, config, repeats
-        device = data.inputs.device
+        self.data, self.config, self.repeats, self.vary = data, config, repeats, vary
+        device = data[0].inputs.device
         self.index = torch.zeros(config.batch, dtype=torch.long, device=device)
         self.generator = torch.Generator(device)
         self.loss = torch.zeros((), device=device)
         """Sum over the good steps since it was last set."""
         self.good = torch.zeros((), device=device)
         """Good steps since it was last set."""
-        self.graph: torch.cuda.CUDAGraph | None = None
+        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self.captures = device.type == "cuda" and fabric.world_size == 1
 
-    def __call__(self, index: Tensor, rate: float, seed: int) -> None:
+    def __call__(self, bucket: int, index: Tensor, rate: float, seed: int) -> None:
         self.index.copy_(index)
         self.optimiser.rate.fill_(rate)
-        if self.captures and self.graph is None:
-            self._capture()
+        if self.captures and bucket not in self.graphs:
+            self.graphs[bucket] = self._captured(bucket)
         self.generator.manual_seed(seed)
-        if self.graph is None:
-            self._run()
+        if self.captures:
+            self.graphs[bucket].replay()
         else:
-            self.graph.replay()
+            self._run(bucket)
 
-    def losses(self, index: Tensor) -> Tensor:
+    def losses(self, bucket: int, index: Tensor) -> Tensor:
         """Mean cross-entropy over the targets, and its gradients in the parameters."""
-        batch = lend(self.data.rows(index), self.vocab, self.config.unseen, self.generator)
+        batch = self.vary(self.data[bucket].rows(index), self.generator)
         count = (batch.targets != PAD).sum()
         world, rank = self.fabric.world_size, self.fabric.global_rank
         if world > 1:
@@ -128,8 +130,8 @@ class TrainStep:
         self.fabric.backward(loss)
         return loss.detach()
 
-    def _run(self) -> None:
-        loss = self.losses(self.index)
+    def _run(self, bucket: int) -> None:
+        loss = self.losses(bucket, self.index)
         norm = nn.utils.clip_grad_norm_(
             self.module.parameters(), self.config.clip or math.inf, foreach=True
         )
@@ -139,34 +141,38 @@ class TrainStep:
         self.loss += torch.where(skip > 0, 0.0, loss)
         self.good += 1 - skip
 
-    def _capture(self) -> None:
-        """Records the step; the warm-up and the recording leave weights and sums as they were."""
+    def _captured(self, bucket: int) -> torch.cuda.CUDAGraph:
+        """Records the step; the warm-up and the recording leave weights and sums as they were.
+
+        All graphs share one pool of memory: nothing in it is read after a replay.
+        """
         kept = self.loss.clone(), self.good.clone()
         self.optimiser.skip.fill_(1.0)
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            for _ in range(WARM_UP):
-                self._run()
+            for _ in range(1 if self.graphs else WARM_UP):
+                self._run(bucket)
         torch.cuda.current_stream().wait_stream(side)
         self.optimiser.adamw.zero_grad(set_to_none=True)
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.generator)
-        with torch.cuda.graph(graph):
-            self._run()
+        pool = next(iter(self.graphs.values())).pool() if self.graphs else None
+        with torch.cuda.graph(graph, pool=pool):
+            self._run(bucket)
         self.optimiser.skip.zero_()
         self.loss.copy_(kept[0])
         self.good.copy_(kept[1])
-        self.graph = graph
+        return graph
 
     def failed_after(self) -> int | None:
         """Waits for the device; None if all is finite, else the good steps before the first bad."""
         return int(self.good) if bool(self.optimiser.skip) else None
 
-    def explain(self, index: Tensor, seed: int) -> str:
+    def explain(self, bucket: int, index: Tensor, seed: int) -> str:
         """What is not finite when these rows are met again, by name."""
         self.generator.manual_seed(seed)
-        loss = self.losses(index.to(self.index.device))
+        loss = self.losses(bucket, index.to(self.index.device))
         bad = [] if bool(torch.isfinite(loss)) else [f"the loss is {loss.item()}"]
         for name, parameter in self.optimiser.named.items():
             gradient = parameter.grad

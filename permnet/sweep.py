@@ -23,6 +23,7 @@ from permnet.display import Display, progress_bar
 from permnet.errors import PermnetError
 from permnet.experiments import runs_of
 from permnet.provenance import invocation
+from permnet.tasks.switch.benchmark import is_switch
 
 Status = Literal["new", "started", "finished"]
 Carry = Literal["results", "weights", "everything"]
@@ -81,11 +82,12 @@ def sweep(
     test_limit: int | None = None,
     carry: Carry = "weights",
     progress: bool = True,
+    data: Path | None = None,
 ) -> Outcome:
     """Do the runs of a sweep, given by its name or as name → run, `parallel` at a time.
 
     Before `time_budget` seconds are over all runs stop with checkpoints. A run that fails does not
-    keep the others from going on.
+    keep the others from going on. `data` is the folder of the switch sets' data.
     """
     if parallel < 1:
         raise PermnetError(f"parallel is 1 or more, not {parallel}")
@@ -94,7 +96,12 @@ def sweep(
     deadline = None if time_budget is None else time.time() + 0.95 * time_budget
     with progress_bar(progress) as display:
         listed = isinstance(runs, str)
-        sweeping = _Sweeping(planned, folder, deadline, device, test_limit, listed, display)
+        common = {
+            "deadline": deadline,
+            "device": device,
+            "test_limit": test_limit,
+        }
+        sweeping = _Sweeping(planned, folder, common, data, listed, display)
         with ThreadPoolExecutor(parallel) as pool:
             try:
                 for done in [pool.submit(sweeping.work) for _ in range(parallel)]:
@@ -116,15 +123,14 @@ class _Sweeping:
         self,
         planned: list[Planned],
         folder: Path,
-        deadline: float | None,
-        device: str,
-        test_limit: int | None,
+        common: dict[str, Any],
+        data: Path | None,
         listed: bool,
         display: Display,
     ) -> None:
-        self.folder, self.deadline, self.display = folder, deadline, display
+        self.folder, self.common, self.data, self.display = folder, common, data, display
+        self.deadline: float | None = common["deadline"]
         self.listed = listed  # so that each run has a command of its own
-        self.common = {"deadline": deadline, "device": device, "test_limit": test_limit}
         self.total, self.running = len(planned), set[str]()
         self.outcome, self.lock = Outcome(), threading.Lock()
         self.queue: SimpleQueue[Planned] = SimpleQueue()
@@ -163,6 +169,7 @@ class _Sweeping:
         request = {
             "run": to_json(job.run),
             "folder": str(self.folder / job.name),
+            "data": str(self.data) if self.data and is_switch(job.run.benchmark) else None,
             "origin": {
                 "command": f"permnet sweep {job.name}" if self.listed else typed,
                 "invoked_as": typed,
@@ -251,14 +258,21 @@ def _with_curve(folder: Path) -> str:
     """The result of a run and its learning curve, an evaluation a line; without one, no points."""
     file = folder / "metrics.jsonl"
     metrics = map(json.loads, file.read_text().splitlines() if file.exists() else ())
-    rows = ",".join(f"\n  {[round(line[name], 6) for name in CURVE]}" for line in metrics)
-    result = (folder / "result.json").read_text().rstrip().removesuffix("}").rstrip()
-    return f'{result},\n "curve": [{rows}]\n}}\n'
+    curve = [[round(line[name], 6) for name in CURVE] for line in metrics]
+    return rendered({**json.loads((folder / "result.json").read_text()), "curve": curve})
+
+
+def rendered(result: dict[str, Any]) -> str:
+    """A result with its learning curve, a point a line, as text to be kept."""
+    rows = ",".join(f"\n  {point}" for point in result["curve"])
+    others = {name: value for name, value in result.items() if name != "curve"}
+    text = json.dumps(others, indent=1, allow_nan=False).removesuffix("}").rstrip()
+    return f'{text},\n "curve": [{rows}]\n}}\n'
 
 
 def _archive(path: Path, folder: Path, planned: list[Planned], carry: Carry) -> Path:
     """Results and learning curves; with the final weights; or all that resuming needs."""
-    wanted = ["run.json", "metrics.jsonl", "result.json"]
+    wanted = ["run.json", "metrics.jsonl", "answers", "result.json"]
     if carry == "weights":
         wanted += ["last/config.json", "last/model.safetensors"]
     elif carry == "everything":

@@ -21,11 +21,12 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from permnet.config import Run, to_json
 from permnet.display import progress_bar
 from permnet.errors import PermnetError
-from permnet.evaluate import evaluate
 from permnet.fit import Clock, Trainer, on_first
 from permnet.provenance import provenance
 from permnet.runfolder import RunFolder, Saved
-from permnet.tasks.benchmarks import SPLIT_SIZE, SPLITS, Benchmark, benchmark
+from permnet.tasks.benchmarks import SPLITS, Benchmark
+from permnet.tasks.find import find
+from permnet.tasks.switch.benchmark import SwitchBenchmark
 
 DeviceName = Literal["auto", "cpu", "cuda"]
 
@@ -34,6 +35,7 @@ def train(
     run: Run,
     folder: Path,
     *,
+    data: Path | None = None,
     resume: bool = False,
     device: DeviceName = "auto",
     devices: int = 1,
@@ -45,20 +47,21 @@ def train(
 ) -> dict[str, Any]:
     """Train a run in a folder and return what `result.json` there then holds.
 
-    `devices` and `nodes` are how many processes take part, started by torchrun or by Fabric itself;
-    they share the batch. Before `time_budget` seconds are over the run stops with a checkpoint to
-    resume from, and the result says `"status": "unfinished"`. A finished run that is resumed
-    returns its result at once. `test_limit` tests on the first so many examples only. `origin` is
-    what the result says of its `command` instead of this process's own.
+    `data` is the folder of a switch set's data. `devices` and `nodes` are how many processes take
+    part, started by torchrun or by Fabric itself; they share the batch. Before `time_budget`
+    seconds are over the run stops with a checkpoint to resume from, and the result says
+    `"status": "unfinished"`. A finished run that is resumed returns its result at once.
+    `test_limit` tests on the first so many examples only. `origin` is what the result says of its
+    `command` instead of this process's own.
     """
     clock = Clock(time_budget)
-    bench = benchmark(run.benchmark)
+    bench = find(run.benchmark, data)
     check(run, bench, devices * nodes, test_limit)
     fabric = _fabric(run, device, devices, nodes)
     about = {
         **provenance(fabric.device),
         **(origin or {}),
-        "data_sha256": {name: bench.split(name).sha256 for name in SPLITS},
+        "data_sha256": {name: bench.sha256(name) for name in SPLITS},
     }
     result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
     if fabric.world_size > 1:
@@ -72,7 +75,7 @@ def train(
 def _train(
     fabric: Fabric,
     run: Run,
-    bench: Benchmark,
+    bench: Benchmark | SwitchBenchmark,
     folder: Path,
     about: dict[str, Any],
     clock: Clock,
@@ -108,14 +111,14 @@ def _finish(
     """Runs the test split, once, and writes the result, if training is done and time is left."""
     run, at, clock, files = trainer.run, trainer.position, trainer.clock, trainer.files
     assert files is not None
-    count = test_limit or SPLIT_SIZE
+    count = test_limit or trainer.bench.size("test")
     # Twice that of validation, whose teacher forcing may take a shorter way.
     testing = 2 * clock.slowest.get("evaluate", 0.0) * count / run.train.evaluate_limit
     result = {
         "status": "unfinished",
         "run": to_json(run),
         "seed": run.train.seed,
-        "track": "fresh" if run.train.fresh or run.train.grow else "fixed",
+        "track": trainer.material.track,
         "parameters": sum(p.numel() for p in trainer.model.parameters()),
         "seconds": round(trainer.seconds_before + clock.elapsed(), 3),
         "steps": at.step,
@@ -127,22 +130,21 @@ def _finish(
     }
     if not done or not clock.enough_for(testing):
         return result
-    test = evaluate(
-        trainer.model,
-        run.benchmark,
-        "test",
-        test_limit,
-        vocab=trainer.vocab,
-        batch=run.train.batch,
-    )
-    result |= {"status": "finished", "test": test}
+    figures, answers = trainer.material.test(trainer.model, test_limit)
+    result |= {"status": "finished", **figures}
+    for name, tokens in answers.items():
+        files.write_answers(name, tokens)
     files.write_result(result)
     return result
 
 
-def check(run: Run, bench: Benchmark, processes: int, test_limit: int | None) -> None:
+def check(
+    run: Run, bench: Benchmark | SwitchBenchmark, processes: int, test_limit: int | None
+) -> None:
     """Refuses settings that cannot work, before anything is written."""
     c, longest = run.train, bench.task.longest
+    sizes = {name: bench.size(name) for name in SPLITS}
+    drawn = isinstance(bench, Benchmark)
     lengths = (0, *c.grow, longest)
     rules = (
         ("epochs", c.epochs >= 1, "1 or more"),
@@ -154,7 +156,13 @@ def check(run: Run, bench: Benchmark, processes: int, test_limit: int | None) ->
         ("weight_decay", c.weight_decay >= 0, "0 or more"),
         ("unseen", 0 <= c.unseen <= 1, "0 to 1"),
         ("unseen", not c.unseen or c.reserved, "0 unless train.reserved is above 0"),
-        ("examples", c.fresh or c.examples <= SPLIT_SIZE, f"at most {SPLIT_SIZE}, the split"),
+        ("unseen", not c.unseen or drawn, "0 for switch sets, whose rare numbers have such ids"),
+        ("fresh", not c.fresh or drawn, "for permutations only"),
+        (
+            "examples",
+            c.fresh or c.examples <= sizes["train"],
+            f"at most {sizes['train']}, the split",
+        ),
         (
             "grow",
             all(a < b for a, b in itertools.pairwise(lengths)),
@@ -165,14 +173,18 @@ def check(run: Run, bench: Benchmark, processes: int, test_limit: int | None) ->
         ("patience", 0 <= c.patience <= 1, "0 to 1"),
         ("time_limit", 0 <= c.time_limit < math.inf, "0 or more"),
         ("evaluate_every", c.evaluate_every >= 1, "1 or more"),
-        ("evaluate_limit", 1 <= c.evaluate_limit <= SPLIT_SIZE, f"1 to {SPLIT_SIZE}"),
+        (
+            "evaluate_limit",
+            1 <= c.evaluate_limit <= sizes["validation"],
+            f"1 to {sizes['validation']}",
+        ),
         ("seed", c.seed >= 0, "0 or more"),
     )
     for name, holds, wanted in rules:
         if not holds:
             raise PermnetError(f"train.{name} is {wanted}, not {getattr(c, name)}")
-    if test_limit is not None and not 1 <= test_limit <= SPLIT_SIZE:
-        raise PermnetError(f"test_limit is 1 to {SPLIT_SIZE}, not {test_limit}")
+    if test_limit is not None and not 1 <= test_limit <= sizes["test"]:
+        raise PermnetError(f"test_limit is 1 to {sizes['test']}, not {test_limit}")
 
 
 def _fabric(run: Run, device: DeviceName, devices: int, nodes: int) -> Fabric:

@@ -39,6 +39,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
         return train(
             from_json(Run, job["run"]),
             folder,
+            data=None if job["data"] is None else Path(job["data"]),
             resume=folder.exists(),
             device=job["device"],
             time_budget=None if deadline is None else deadline - time.time(),

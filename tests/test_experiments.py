@@ -13,21 +13,50 @@ from permnet.experiments import SWEEPS, TABLES, runs_of
 from permnet.experiments.presets import PRESETS
 from permnet.experiments.tables import PERMNETS
 from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.switch.benchmark import is_switch, switch_benchmark
+from permnet.tasks.switch.dataset import vocabulary
 from permnet.train import check
 
 RUNS = {name: run for runs in SWEEPS.values() for name, run in runs.items()}
+SWITCH = {name: run for name, run in RUNS.items() if is_switch(run.benchmark)}
+DRAWN = {name: run for name, run in RUNS.items() if name not in SWITCH}
 CELLS = [(table.name, cell) for table in TABLES for cell in table.all_cells]
 
 
-@pytest.mark.parametrize("name", [*PRESETS, *RUNS])
+@pytest.mark.parametrize("name", [*PRESETS, *DRAWN])
 def test_every_preset_and_every_run_builds(name: str) -> None:
-    run = PRESETS[name] if name in PRESETS else RUNS[name]
+    run = PRESETS[name] if name in PRESETS else DRAWN[name]
     bench = benchmark(run.benchmark)
     check(run, bench, processes=1, test_limit=None)
     with torch.device("meta"):
         model = build(run.model, bench.task.vocab(run.train.reserved), bench.task)
     assert sum(p.numel() for p in model.parameters()) > 0
     assert from_json(Run, to_json(run)) == run
+
+
+@pytest.mark.parametrize("name", SWITCH)
+def test_every_run_on_switches_builds_and_is_small_enough_to_ship(name: str) -> None:
+    run = SWITCH[name]
+    bench = switch_benchmark(run.benchmark)
+    # As large as that of the training split, which does not ship.
+    vocab = vocabulary(bench.split("test"), run.train.reserved, least=8)
+    with torch.device("meta"):
+        model = build(run.model, vocab, bench.task)
+    assert len(vocab) > 500
+    assert 2 * sum(p.numel() for p in model.parameters()) <= 8 * 2**20
+    assert from_json(Run, to_json(run)) == run
+    assert run.train.grow == tuple(n for n in run.train.grow if n < bench.task.longest)
+
+
+def test_both_decompilers_have_the_same_size_data_budget_and_number_of_rates() -> None:
+    for sweep in ("switch", "switch-rates"):
+        runs = SWEEPS[sweep]
+        for name, run in runs.items():
+            other = "decompiler" if run.model.name == "copy-decompiler" else "copy-decompiler"
+            twin = runs[name.replace(run.model.name, other, 1)]
+            assert twin == replace(run, model=replace(run.model, name=other))
+    tried = [(r.benchmark, r.model.name, r.train.rate) for r in SWEEPS["switch-rates"].values()]
+    assert len(tried) == len(set(tried)) == 12
 
 
 def test_a_name_stands_for_one_run_and_a_run_has_one_name() -> None:
@@ -47,7 +76,8 @@ def test_names_are_plain_file_names_that_say_what_is_trained() -> None:
 
 @pytest.mark.parametrize(("table", "cell"), CELLS)
 def test_a_cell_trains_what_it_says(table: str, cell) -> None:
-    assert cell.runs.keys() <= SWEEPS[table].keys()
+    rates = SWEEPS["switch-rates"] if table == "switch" else {}
+    assert cell.runs.keys() <= SWEEPS[table].keys() | rates.keys()
     seeds = [run.train.seed for run in cell.runs.values()]
     assert seeds == list(range(len(seeds)))
     first = next(iter(cell.runs.values()))
@@ -64,7 +94,7 @@ def test_a_cell_trains_what_it_says(table: str, cell) -> None:
 def test_only_baselines_may_end_early_and_on_pd10_and_pi10_they_may_not(name: str) -> None:
     run = RUNS[name]
     # A pair that is compared has equal budgets, so neither of the two may end early.
-    pair = name.startswith("worth-")
+    pair = name.startswith("worth-") or name in SWITCH
     may = run.model.name not in PERMNETS and run.benchmark not in ("PD10", "PI10") and not pair
     assert (run.train.patience, run.train.time_limit) == ((0.5, 240.0) if may else (0.0, 0.0))
 

@@ -33,6 +33,7 @@ ORDER = (
     "display",
     "provenance",
     "runfolder",
+    "material",
     "step",
     "fit",
     "train",

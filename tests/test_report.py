@@ -25,6 +25,7 @@ from permnet.report.rows import collect
 from permnet.report.speed import speed_sections
 from permnet.report.svg import Line, heat_map, line_chart
 from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.switch.benchmark import scored_on
 
 RUNS = {name: run for runs in SWEEPS.values() for name, run in runs.items()}
 KEYS = (
@@ -91,6 +92,62 @@ def lines(results: Path) -> dict[tuple[str, str], list[str]]:
         elif len(cells) == 15:
             found[section, cells[13].strip("`")] = cells
     return found
+
+
+def switch_result(name: str, wea: float, **more: float) -> dict[str, Any]:
+    """What a run on a switch set would have left, on its own set and on the smaller ones."""
+    figures = {"ta": (1 + wea) / 2, "wea": wea, "skeleton": 0.75, "count": 1000, **more}
+    by_length = {"2": figures, "5": {**figures, "wea": wea / 2}}
+    tested = {**figures, "unseen": None, "by_length": by_length, "data_sha256": "d2"}
+    smaller = dict.fromkeys(scored_on(RUNS[name].benchmark)[:-1], tested)
+    return result(name, wea, test=tested, tests=smaller)
+
+
+def test_switch_sets_have_a_section_of_their_own(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "decompiler-switch-20-seed0"
+    path = results / "runs" / f"{name}.json"
+    path.write_text(json.dumps(switch_result(name, 0.9, recompiles=0.5)))
+    assert report(results) == 0
+    text = (results.parent / "RESULTS.md").read_text()
+    section = text.split("## Switch statements out of assembly\n")[1].split("\n## ")[0]
+    grid = [line.strip("|").split(" | ") for line in section.splitlines() if line[:1] == "|"]
+    lines = {(cells[0].strip(), *cells[1:3]): cells[3:8] for cells in reversed(grid)}
+    for tested_on in ("switch-6", "switch-10", "switch-20"):
+        low, high = wilson(900, 1000)
+        assert lines["decompiler", "switch-20", tested_on] == [
+            f"90.000 [{100 * low:.3f}, {100 * high:.3f}]",
+            *("95.000", "75.000", "50.000", "1,000"),
+        ]
+        assert lines["copy-decompiler", "switch-20", tested_on][:2] == ["not run", "–"]
+    by_cases = text.split("## Switch statements out of assembly: by number of cases\n")[1]
+    header, _, *rows = [line for line in by_cases.split("\n## ")[0].splitlines() if line]
+    assert header.endswith("| figure | 2 | 3 | 4 | 5 |")
+    assert "| decompiler | switch-20 | switch-10 | WEA | 90.0 | – | – | 45.0 |" in rows
+    assert "| decompiler | switch-20 | switch-10 | recompiles | 50.0 | – | – | 50.0 |" in rows
+    capsys.readouterr()
+    assert report(results, "--json") == 0
+    printed = {
+        (row["model"], row["benchmark"], row["budget"]["rate"], row["budget"]["epochs"]): row
+        for row in json.loads(capsys.readouterr().out)
+        if row["table"] == "switch"
+    }
+    [row] = [row for row in printed.values() if row["seeds"]]
+    assert (row["skeleton"], row["recompiles"], row["wea"]) == (0.75, 0.5, 0.9)
+    assert row["tests"]["switch-6"]["recompiles"] == 0.5
+    assert row["by_cases"]["5"]["wea"] == 0.45
+
+
+def test_answers_that_were_not_compiled_show_no_figure(results: Path) -> None:
+    name = "copy-decompiler-switch-6-raw-seed0"
+    path = results / "runs" / f"{name}.json"
+    path.write_text(json.dumps(switch_result(name, 1.0)))
+    assert report(results) == 0
+    text = (results.parent / "RESULTS.md").read_text()
+    assert "| 100.000 | 75.000 | – | 1,000 |" in text
+    path.write_text(json.dumps(switch_result(name, 1.0, skeleton=1.5)))
+    assert report(results) == 2
 
 
 def test_the_worst_seed_is_the_headline(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,10 +33,10 @@ do(RUN, Path(sys.argv[1]), resume=Path(sys.argv[1]).exists())
 """
 
 
-def start(folder: Path) -> "subprocess.Popen[str]":
+def start(folder: Path, code: str = CHILD) -> "subprocess.Popen[str]":
     root = Path(__file__).parent.parent
     return subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(folder)],
+        [sys.executable, "-c", code, str(folder)],
         cwd=root,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,

@@ -17,7 +17,7 @@ from permnet.config import Run, to_json
 from permnet.errors import PermnetError
 from permnet.experiments import SWEEPS
 from permnet.sweep import Outcome, plan, sweep
-from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.find import find
 from tests.test_train import do, small
 
 RUNS = {f"run{i}": small("PD1-10", epochs=1, seed=i) for i in range(3)}
@@ -154,4 +154,4 @@ def test_bad_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_every_listed_run_is_of_a_known_benchmark() -> None:
     for runs in SWEEPS.values():
         for name, listed in runs.items():
-            assert benchmark(listed.benchmark).name in name
+            assert find(listed.benchmark).name in name

@@ -23,7 +23,7 @@ from lightning_fabric.utilities.rank_zero import rank_zero_info, rank_zero_only
 from torch.nn import functional as F
 
 import permnet.fit
-from permnet.batch import Batch, repeats, resident
+from permnet.batch import Batch, lend, repeats, resident
 from permnet.build import build
 from permnet.cli import main
 from permnet.commands.train import settings
@@ -31,7 +31,7 @@ from permnet.config import ModelConfig, Run, TrainConfig
 from permnet.errors import PermnetError
 from permnet.evaluate import evaluate
 from permnet.experiments.presets import PAPER_COUNTS, PRESETS
-from permnet.fit import Stage, derived
+from permnet.material import Stage, derived
 from permnet.models import Seq2Seq
 from permnet.step import Optimiser, TrainStep, rate_at
 from permnet.tasks.benchmarks import benchmark
@@ -42,6 +42,8 @@ from permnet.vocab import PAD
 SMALL = TrainConfig(
     examples=512, batch=64, epochs=3, rate=0.01, evaluate_every=1, evaluate_limit=100
 )
+
+WRONG = {"ta": 0.0, "wea": 0.0}
 
 
 def small(benchmark: str = "PI1-10", **changes: Any) -> Run:
@@ -70,7 +72,11 @@ def make_step(
     drawn = task.sample(config.examples, np.random.RandomState(0))
     data = resident(drawn.inputs, drawn.targets, vocab, fabric.device)
     optimiser = Optimiser(model, config, fabric.device)
-    return TrainStep(fabric, module, optimiser, data, vocab, config, repeats(data)), data
+
+    def vary(batch: Batch, generator: torch.Generator) -> Batch:
+        return lend(batch, vocab, config.unseen, generator)
+
+    return TrainStep(fabric, module, optimiser, [data], config, repeats(data), vary), data
 
 
 @pytest.mark.parametrize("kind", ["direct", "indirect"])
@@ -89,7 +95,7 @@ def test_a_step_is_the_obvious_one(kind: Any) -> None:
     total = 0.0
     for i in range(4):
         index, rate = torch.arange(i * 64, i * 64 + 64), 0.01 * (i + 1)
-        step(index, rate, seed=i)
+        step(0, index, rate, seed=i)
         batch = data.rows(index)
         logits = plain(batch.inputs, batch.previous)
         loss = F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=PAD)
@@ -120,19 +126,19 @@ def test_a_bad_step_changes_nothing_and_is_named() -> None:
     model = build(ModelConfig("permneti", 8, 4), task.vocab(), task)
     step, _ = make_step(SMALL, task, model)
     index = torch.arange(64)
-    step(index, 0.01, seed=0)
+    step(0, index, 0.01, seed=0)
     assert step.failed_after() is None
     before = copy.deepcopy(model.state_dict())
     handle = model.resolver.select.weight.register_hook(lambda g: g * math.nan)
-    step(index, 0.01, seed=1)
+    step(0, index, 0.01, seed=1)
     handle.remove()
-    step(index, 0.01, seed=2)  # a good one after it changes nothing either
+    step(0, index, 0.01, seed=2)  # a good one after it changes nothing either
     assert step.failed_after() == 1
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name]), name
     with torch.no_grad():
         model.resolver.query.weight.fill_(math.inf)
-    assert "the loss is nan and the gradient of embedding.weight" in step.explain(index, seed=1)
+    assert "the loss is nan and the gradient of embedding.weight" in step.explain(0, index, seed=1)
 
 
 def test_divergence_stops_with_step_and_tensor_and_keeps_the_last_good_state(
@@ -191,8 +197,10 @@ def test_the_result_tells_everything(tmp_path: Path) -> None:
     assert told[-1] == result["validation"]["last"]
     assert result["validation"]["best"] == max(told, key=lambda line: (line["wea"], line["ta"]))
     assert told[-1]["loss"] < told[0]["loss"]
-    names = ("step", "epoch", "seconds", "loss", "validation_loss", "ta", "wea", "rate", "stage")
-    assert tuple(told[0]) == names
+    assert tuple(told[0]) == (
+        *("step", "epoch", "seconds", "loss", "validation_loss"),
+        *("ta", "wea", "largest_logit", "rate", "stage"),
+    )
 
 
 def test_validation_is_what_evaluate_says_of_the_checkpoint(tmp_path: Path) -> None:
@@ -213,6 +221,7 @@ def test_validation_is_what_evaluate_says_of_the_checkpoint(tmp_path: Path) -> N
             logits = saved.model(batch.inputs, batch.previous).flatten(0, 1)
         loss = F.cross_entropy(logits, batch.targets.flatten(), ignore_index=PAD)
         assert told[name]["validation_loss"] == pytest.approx(loss.item(), rel=1e-5)
+        assert told[name]["largest_logit"] == pytest.approx(logits.max().item(), rel=1e-5)
 
 
 def test_the_same_seed_gives_the_same_run_and_another_another(tmp_path: Path) -> None:
@@ -229,9 +238,9 @@ def test_it_stops_when_solved_and_grows_when_solved(
     validate = permnet.fit.Trainer._validate
     shapes = []
 
-    def solved_at_once(self: Any, stage: Stage) -> tuple[float, float, float | None]:
-        shapes.append(tuple(stage.validation.inputs.shape))
-        return 1.0, 1.0, validate(self, stage)[2]
+    def solved_at_once(self: Any, stage: Stage) -> tuple[dict[str, float], float | None]:
+        shapes.append(tuple(stage.validation[0].data.inputs.shape))
+        return {"ta": 1.0, "wea": 1.0}, validate(self, stage)[1]
 
     monkeypatch.setattr(permnet.fit.Trainer, "_validate", solved_at_once)
     run = small("PI10", grow=(2, 5), stop_when_solved=0.99, evaluate_every=2, epochs=9)
@@ -247,7 +256,7 @@ def test_it_stops_when_solved_and_grows_when_solved(
 def test_a_growing_length_is_solved_at_99_percent_unless_told_otherwise(
     wea: float, epochs: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: (1.0, wea, 0.5))
+    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: ({"ta": 1.0, "wea": wea}, 0.5))
     result = do(small("PD1-10", grow=(3,), grow_epochs=2, epochs=1), tmp_path / "run")
     assert [line["epoch"] for line in lines(tmp_path / "run")] == epochs
     assert result["stopped"] is None  # at full length 99 % is no reason
@@ -275,7 +284,7 @@ def test_patience_counts_epochs_since_the_lowest_validation_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = iter([0.9, 0.5, 0.6, None, 0.5, 0.4, 0.7, 0.6, 0.5, 0.4, 0.3])
-    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: (0.0, 0.0, next(losses)))
+    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: (WRONG, next(losses)))
     run = small("PD1-10", examples=64, epochs=10, patience=0.4)
     result = do(run, tmp_path / "run")
     # The lowest at epochs 2, then 6; four epochs later it is met again, not undercut.
@@ -292,7 +301,7 @@ def test_patience_counts_epochs_since_the_lowest_validation_loss(
 def test_patience_does_not_end_a_growing_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: (0.0, 0.0, 1.0))
+    monkeypatch.setattr(permnet.fit.Trainer, "_validate", lambda *_: (WRONG, 1.0))
     run = small("PD1-10", examples=64, grow=(3,), grow_epochs=5, epochs=10, patience=0.1)
     result = do(run, tmp_path / "run")
     stages = [line["stage"] for line in lines(tmp_path / "run")]
@@ -301,8 +310,8 @@ def test_patience_does_not_end_a_growing_length(
 
 
 def test_patience_survives_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def validate(self: Any, stage: Stage) -> tuple[float, float, float | None]:
-        return 0.0, 0.0, 0.5 if self.position.epoch == 2 else 0.9
+    def validate(self: Any, stage: Stage) -> tuple[dict[str, float], float | None]:
+        return WRONG, 0.5 if self.position.epoch == 2 else 0.9
 
     monkeypatch.setattr(permnet.fit.Trainer, "_validate", validate)
     monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 3)
@@ -356,7 +365,7 @@ def test_fresh_data_are_new_in_every_epoch(tmp_path: Path, monkeypatch: pytest.M
     run_step = TrainStep.__call__
 
     def look(self: TrainStep, *args: Any) -> None:
-        seen.append(self.data.inputs.clone())
+        seen.append(self.data[0].inputs.clone())
         run_step(self, *args)
 
     monkeypatch.setattr(TrainStep, "__call__", look)
@@ -492,17 +501,18 @@ TWO = """
 import sys
 from pathlib import Path
 from tests.test_train import do, small
-do(small(reserved=3, unseen=0.4), Path(sys.argv[1]), devices=2)
+do(small(reserved=3, unseen=0.4), Path(sys.argv[1]) / "two", devices=2)
 """
 
 
-def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
-    (tmp_path / "two.py").write_text(TWO)
+def together(code: str, folder: Path) -> None:
+    """Two processes that run this code, with the folder as its argument."""
+    (folder / "two.py").write_text(code)
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     command += ["--master-port", "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0"]
     root = Path(__file__).parent.parent
     done = subprocess.run(
-        [*command, str(tmp_path / "two.py"), str(tmp_path / "two")],
+        [*command, str(folder / "two.py"), str(folder)],
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -510,6 +520,10 @@ def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
+    together(TWO, tmp_path)
     one = do(small(reserved=3, unseen=0.4), tmp_path / "one")
     for a, b in zip(lines(tmp_path / "one"), lines(tmp_path / "two"), strict=True):
         assert a["loss"] == pytest.approx(b["loss"], abs=1e-6)
@@ -533,10 +547,11 @@ def test_the_captured_step_is_the_eager_one(kind: Any, precision: Any) -> None:
         step, _ = make_step(config, task, model, "cuda")
         step.captures = captures
         for i in range(8):
-            step(torch.arange(i * 64, i * 64 + 64, device="cuda"), 0.003 * (i + 1), seed=i)
+            rows = torch.arange(i * 64, i * 64 + 64, device="cuda")
+            step(0, rows, 0.003 * (i + 1), seed=i)
         assert step.failed_after() is None
         assert step.good.item() == 8
-        assert (step.graph is not None) == captures
+        assert bool(step.graphs) == captures
         losses.append(step.loss.item())
         weights.append(dict(model.named_parameters()))
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)

@@ -10,6 +10,7 @@ from permnet.report.markdown import markdown
 from permnet.report.page import page
 from permnet.report.rows import collect
 from permnet.report.speed import speed_sections
+from permnet.report.switch import switch_sections
 
 
 def report(
@@ -49,7 +50,11 @@ def report(
 
         figures = dict(sorted((figures | measure(checkpoints)).items()))
         write_figures(results, figures)
-    said = [*sections(collected, figures), *speed_sections(results)]
+    said = [
+        *sections(collected, figures),
+        *switch_sections(collected),
+        *speed_sections(results),
+    ]
     files = {
         out / "RESULTS.md": markdown(said),
         out / "report.html": page(said, collected, figures),

@@ -22,6 +22,7 @@ def sweep(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     test_limit: int | None = None,
     carry: Carry = "weights",
+    data: Path | None = None,
     dry_run: bool = False,
 ) -> int:
     """Train a whole list of runs, such as a table of the paper.
@@ -35,10 +36,12 @@ def sweep(
         permnet sweep table3 --dry-run
         permnet sweep table3 --out runs/table3 --parallel 4 --time-budget 1700
         permnet sweep table1 --shard 2/8
+        permnet sweep switch --data DIR
 
     Args:
-        name: The list: smoke, table1 to table7, noise, paper-permnets, baselines, ours, rates; or
-            a row of a table, such as permneti-PI10, or one of its runs, permneti-PI10-seed0.
+        name: The list: smoke, table1 to table7, noise, paper-permnets, baselines, ours, rates,
+            switch, switch-rates; or a row of a table, such as permneti-PI10, or one of its
+            runs, permneti-PI10-seed0.
         out: Its folder; runs/NAME if not given.
         shard: Do part i of n only, as i/n with i from 1 to n.
         parallel: Runs at a time, sharing one GPU.
@@ -46,6 +49,7 @@ def sweep(
         device: Where to train; auto takes a GPU if there is one.
         test_limit: Test on the first so many examples only.
         carry: What goes into the archive: results, or also the final weights, or everything.
+        data: The folder of the switch sets' data, for the runs that need it.
         dry_run: Only print the list, with estimated times.
     """
     folder = out or Path("runs") / name
@@ -65,6 +69,7 @@ def sweep(
         device=device,
         test_limit=test_limit,
         carry=carry,
+        data=data,
     )
     print(
         f"{len(outcome.finished)} finished, {len(outcome.unfinished)} unfinished, "

@@ -10,8 +10,13 @@ from tyro.conf import Positional, arg
 
 from permnet.config import ModelConfig, ModelName, Run, TrainConfig
 from permnet.errors import PermnetError, unknown
-from permnet.experiments.presets import PRESETS
-from permnet.tasks.benchmarks import benchmark as find_benchmark
+from permnet.experiments import switch
+from permnet.experiments.presets import PRESETS as PAPER_PRESETS
+from permnet.tasks.benchmarks import Benchmark
+from permnet.tasks.find import find
+from permnet.tasks.switch.benchmark import SwitchBenchmark
+
+PRESETS = PAPER_PRESETS | switch.PRESETS
 
 
 def _changes(config: type) -> type:
@@ -47,6 +52,7 @@ def train(
     model: ModelChanges = ModelChanges(),  # noqa: B008
     train: TrainChanges = TrainChanges(),  # noqa: B008
     preset: str | None = None,
+    data: Path | None = None,
     resume: bool = False,
     device: Literal["auto", "cpu", "cuda"] = "auto",
     devices: int = 1,
@@ -67,14 +73,17 @@ def train(
         permnet train PD20 --out runs/pd20 --train.epochs 200 --train.stop-when-solved 0.999
         permnet train PI10 --out runs/gru --model.name gru --train.seed 1
         permnet train PI20 --out runs/pi20 --preset permneti/PI10 --train.grow 5 10
+        permnet train switch-20 --out runs/switch --data DIR
         torchrun --nproc-per-node 4 -m permnet train PI100 --out runs/pi100 --devices 4
 
     Args:
-        benchmark: Its name, such as PI20 or PI20@1.
+        benchmark: Its name, such as PI20 or PI20@1; or switch-6, switch-10, switch-20 and, with
+            the labels that gcc gives, switch-6-raw and so on.
         out: The folder of the run: new, or empty, or with --resume that of the run to go on with.
         model: Changes to the model.
         train: Changes to how it is trained.
         preset: Settings of another pair of model and benchmark, such as permneti/PI10.
+        data: Switch sets only: the folder that permnet data --generate filled.
         resume: Go on where the run in the folder stopped, or was killed.
         device: Where to train; auto takes a GPU if there is one.
         devices: Processes on this machine; they share the batch.
@@ -94,6 +103,7 @@ def train(
     result = train_run(
         run,
         out,
+        data=data,
         resume=resume,
         device=device,
         devices=devices,
@@ -107,8 +117,10 @@ def train(
         print(f"stopped after {result['steps']} steps: --resume goes on", file=sys.stderr)
         return 0
     test = result["test"]
+    skeleton = f", skeleton {100 * test['skeleton']:.2f} %" if "skeleton" in test else ""
     print(
-        f"{test['benchmark']} test: TA {100 * test['ta']:.2f} %, WEA {100 * test['wea']:.2f} % of "
+        f"{test['benchmark']} test: TA {100 * test['ta']:.2f} %, "
+        f"WEA {100 * test['wea']:.2f} %{skeleton} of "
         f"{test['count']} examples; {result['steps']} steps in {result['seconds']:.0f} s"
         f"{ENDED[result.get('stopped')]}; {out}"
     )
@@ -119,11 +131,10 @@ def settings(
     benchmark: str, model: dict[str, Any], train: dict[str, Any], preset: str | None = None
 ) -> Run:
     """The run of a benchmark: a preset, by default the benchmark's own, with changes."""
-    bench = find_benchmark(benchmark)
+    bench = find(benchmark)
     if preset is not None and preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
-    usual: ModelName = "permnetd" if bench.task.kind == "direct" else "permneti"
-    name: ModelName = model.get("name", usual)
+    name: ModelName = model.get("name", _usual(bench))
     own = Run(bench.name, ModelConfig(name=name))
     base = PRESETS[preset] if preset else PRESETS.get(f"{name}/{bench.name}", own)
     return Run(
@@ -131,6 +142,12 @@ def settings(
         dataclasses.replace(base.model, **model),
         dataclasses.replace(base.train, **train),
     )
+
+
+def _usual(bench: Benchmark | SwitchBenchmark) -> ModelName:
+    if isinstance(bench, SwitchBenchmark):
+        return "decompiler"
+    return "permnetd" if bench.task.kind == "direct" else "permneti"
 
 
 def _given(changes: Any) -> dict[str, Any]:

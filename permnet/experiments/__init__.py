@@ -7,6 +7,7 @@ from permnet.config import ModelConfig, Run, TrainConfig
 from permnet.errors import unknown
 from permnet.experiments import (
     noise,
+    switch,
     table1,
     table2,
     table3,
@@ -18,10 +19,11 @@ from permnet.experiments import (
 )
 from permnet.experiments.tables import PERMNETS, Cell, Table
 
-TABLES: tuple[Table, ...] = tuple(
+_DRAWN: tuple[Table, ...] = tuple(
     module.TABLE
     for module in (table1, table2, table3, table4, table5, table6, table7, noise, worth)
 )
+TABLES: tuple[Table, ...] = (*_DRAWN, switch.TABLE)
 
 _TINY = TrainConfig(
     epochs=2, batch=128, examples=1024, rate=0.01, evaluate_every=1, evaluate_limit=200
@@ -42,8 +44,8 @@ def _is_permnet(cell: Cell) -> bool:
     return cell.model in PERMNETS
 
 
-_given = [cell for table in TABLES for cell in table.cells + table.more]
-_ours = [cell for table in TABLES for cell in table.ours]
+_given = [cell for table in _DRAWN for cell in table.cells + table.more]
+_ours = [cell for table in _DRAWN for cell in table.ours]
 
 SWEEPS: dict[str, dict[str, Run]] = {
     "smoke": {
@@ -52,11 +54,13 @@ SWEEPS: dict[str, dict[str, Run]] = {
     },
     "paper-permnets": _runs(
         sorted(
-            (cell for table in TABLES[:5] for cell in table.cells if _is_permnet(cell)),
+            (cell for table in _DRAWN[:5] for cell in table.cells if _is_permnet(cell)),
             key=lambda cell: _QUICK_FIRST.index(cell.benchmark),
         )
     ),
-    **{table.name: _runs(table.all_cells) for table in TABLES},
+    **{table.name: _runs(table.all_cells) for table in _DRAWN},
+    "switch": _runs(switch.TABLE.more),
+    "switch-rates": _runs(switch.TABLE.ours),
     "baselines": _runs(itertools.filterfalse(_is_permnet, _given)),
     "ours": _runs(filter(_is_permnet, _ours)),
     "rates": _runs(itertools.filterfalse(_is_permnet, _ours)),
@@ -66,7 +70,7 @@ SWEEPS: dict[str, dict[str, Run]] = {
 
 def runs_of(name: str) -> dict[str, Run]:
     """The runs of a sweep; of a row of a table, `permneti-PI10`; or one run with its seed."""
-    rows = {cell.name: cell.runs for cell in (*_given, *_ours)}
+    rows = {cell.name: cell.runs for table in TABLES for cell in table.all_cells}
     single = {run: {run: runs[run]} for runs in SWEEPS.values() for run in runs}
     known = single | rows | SWEEPS
     if name not in known:

@@ -107,13 +107,13 @@ def _scalar_backward(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _cell(  # type: ignore[no-untyped-def]
-    ids, table, of_att, of_h, bias, h, gates, new, factor, S, BLOCK: tl.constexpr
+    ids, table, of_att, of_h, bias, h, gates, new, factor, S, ROW, BLOCK: tl.constexpr
 ):
     b = tl.program_id(0).to(tl.int64)
     k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     used = k < S
     x = table + tl.load(ids + b) * 3 * S + k
-    a, y, g = of_att + b * 3 * S + k, of_h + b * 3 * S + k, gates + b * 4 * S + k
+    a, y, g = of_att + b * 3 * S + k, of_h + b * ROW + k, gates + b * 4 * S + k
     x_r = tl.load(x, mask=used) + tl.load(a, mask=used)
     x_z = tl.load(x + S, mask=used) + tl.load(a + S, mask=used)
     x_n = tl.load(x + 2 * S, mask=used) + tl.load(a + 2 * S, mask=used)
@@ -135,12 +135,12 @@ def _cell(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _cell_backward(  # type: ignore[no-untyped-def]
-    dout, gates, h, dof_x, dof_h, dh, S, BLOCK: tl.constexpr
+    dout, gates, h, dof_x, dof_h, dh, S, ROW, BLOCK: tl.constexpr
 ):
     b = tl.program_id(0).to(tl.int64)
     k = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     used = k < S
-    g, x, y = gates + b * 4 * S + k, dof_x + b * 3 * S + k, dof_h + b * 3 * S + k
+    g, x, y = gates + b * 4 * S + k, dof_x + b * 3 * S + k, dof_h + b * ROW + k
     r, z = tl.load(g, mask=used), tl.load(g + S, mask=used)
     n, h_n = tl.load(g + 2 * S, mask=used), tl.load(g + 3 * S, mask=used)
     carried = tl.load(dh + b * S + k, mask=used) + tl.load(dout + b * S + k, mask=used)
@@ -198,7 +198,7 @@ def cell(ids: Tensor, table: Tensor, of_att: Tensor, of_h: Tensor, bias: Tensor,
     block = min(_up(h.shape[1]), 1024)
     grid = (len(h), triton.cdiv(h.shape[1], block))
     _cell[grid](
-        ids, table, of_att, of_h, bias, h, gates, new, factor, h.shape[1],
+        ids, table, of_att, of_h, bias, h, gates, new, factor, h.shape[1], of_h.stride(0),
         BLOCK=block, num_warps=max(1, block // 256),
     )  # fmt: skip
 
@@ -208,5 +208,6 @@ def cell_backward(dout: Tensor, gates: Tensor, h: Tensor, dof_x: Tensor, dof_h: 
     block = min(_up(h.shape[1]), 1024)
     grid = (len(h), triton.cdiv(h.shape[1], block))
     _cell_backward[grid](
-        dout, gates, h, dof_x, dof_h, dh, h.shape[1], BLOCK=block, num_warps=max(1, block // 256)
-    )
+        dout, gates, h, dof_x, dof_h, dh, h.shape[1], dof_h.stride(0),
+        BLOCK=block, num_warps=max(1, block // 256),
+    )  # fmt: skip

@@ -18,28 +18,25 @@ the same with an `IndirectResolver` on the same encoder states; it differs in th
 A resolver of zeros leaves every score as it is; the selective read then passes over positions with
 scores not above 0, and v_attn is the mean of the encoder's states.
 
-Memory: inputs are long (L 1,300, T 420), so nothing of size (B, T, L, 2H) may live. The hidden
-layer of the additive attention is computed again on the way back (`_Additive`), and the gradients
-of what every step reads are formed once (`_Product`). Training then holds at most about 20 numbers
-per (B, T, L), 12 per (B, L, L) and 16 per (B, T, V): at H 128 and V 1,355 160 MB an example, 60
-without the resolver, where CopyNet takes 600. M_dp makes the 12 (B, L, L), once per example and
-not per step.
+Teacher-forced, the steps are walked in kernels/writer.py, and the scores of all of them are one
+product with the sum of both keys. Inputs are long (L 1,300, T 420): nothing of size (B, T, L, 2H)
+lives.
 
 Axis letters: models/base.py.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
+from permnet.kernels.writer import Source, writer
 from permnet.models.attention import AdditiveAttention
 from permnet.models.base import Seq2Seq, Step, without_pad
 from permnet.models.recurrent import GRU, BiGRU
 from permnet.models.resolver import IndirectMemory, IndirectResolver
-from permnet.ops import logsumexp_by_token, masked_softmax
+from permnet.ops import dot_rows, generate_or_copy, masked_softmax
 from permnet.vocab import PAD, SOS, SPECIALS
 
 
@@ -132,8 +129,17 @@ class _Decompiler(Seq2Seq):
     def step(
         self, memory: DecompilerMemory, state: DecompilerState, previous: Tensor
     ) -> DecompilerStep:
-        state, reads = self._write(_Walk(memory, 1), state, self.embedding(previous), previous)
-        logits = self._logits(memory, state.v_hidd[:, None], state.scores[:, None])[:, 0]
+        reads = self._reads(memory, state, previous)
+        weights = [w for w in (reads.selective, reads.attention, reads.query) if w is not None]
+        read = (torch.stack(weights, dim=1) @ memory.m_e).flatten(1)
+        x = torch.cat([self.embedding(previous), read], dim=-1)
+        v_hidd = self.decoder.step(x, state.v_hidd)
+        copy = dot_rows(memory.copy_keys, v_hidd[:, None])[:, 0]
+        v_dw = None
+        if (asked := memory.references) is not None:
+            v_dw = dot_rows(asked.asking, v_hidd[:, None])[:, 0] + asked.bias  # Eq. 25, Eq. 26
+        state = DecompilerState(v_hidd, copy, v_dw)
+        logits = self._logits(memory, v_hidd[:, None], state.scores[:, None])[:, 0]
         taken = torch.exp(state.scores - logits.logsumexp(-1, keepdim=True))
         return DecompilerStep(
             logits=logits,
@@ -144,43 +150,55 @@ class _Decompiler(Seq2Seq):
 
     def forward(self, inputs: Tensor, previous: Tensor, *, repeats: bool = True) -> Tensor:
         memory = self.encode(inputs)
-        walk = _Walk(memory, previous.shape[1])
-        state, states = self.start(memory), []
-        for x, token in zip(self.embedding(previous).unbind(1), previous.unbind(1), strict=True):
-            state, _ = self._write(walk, state, x, token)
-            states.append(state)
-        v_hidd = torch.stack([s.v_hidd for s in states], dim=1)
-        return self._logits(memory, v_hidd, torch.stack([s.scores for s in states], dim=1))
+        asked, tokens = memory.references, self.embedding.weight
+        w_x, w_read = self.decoder.w_ih.split(
+            [tokens.shape[1], self.decoder.w_ih.shape[1] - tokens.shape[1]], dim=1
+        )
+        v_hidd = writer(
+            inputs,
+            previous,
+            F.linear(tokens, w_x, self.decoder.b_ih),
+            memory.v_last,
+            Source(
+                memory.m_e,
+                memory.mask.sum(1),
+                memory.attention_keys,
+                self.attention.score.weight[0],
+                memory.copy_keys,
+                *(() if asked is None else (asked.resolver.m_dp, asked.asking, asked.bias)),
+            ),
+            self.attention.state.weight,
+            self.attention.state.bias,
+            w_read,
+            self.decoder.w_hh,
+            self.decoder.b_hh,
+        )
+        with torch.autocast(inputs.device.type, enabled=False):  # 8 bits are too few for scores
+            keys = memory.copy_keys.to(v_hidd.dtype)
+            if asked is not None:
+                keys = keys + asked.asking
+            scores = dot_rows(keys, v_hidd)
+            if asked is not None:
+                scores = scores + asked.bias[:, None]
+            return self._logits(memory, v_hidd, scores)
 
-    def _write(
-        self, walk: "_Walk", state: DecompilerState, x: Tensor, previous: Tensor
-    ) -> tuple[DecompilerState, Reads]:
-        """The next state, and the weights of the reads that led to it."""
-        memory = walk.memory
-        asking = self.attention.state(state.v_hidd)
-        looked = _Additive.apply(asking, memory.attention_keys, self.attention.score.weight[0])
+    def _reads(self, memory: DecompilerMemory, state: DecompilerState, previous: Tensor) -> Reads:
+        looked = self.attention(state.v_hidd[:, None], memory.attention_keys)[:, 0]
         attention = masked_softmax(looked, memory.mask)
         holds = memory.ids == previous[:, None]
         copied, query = holds & (previous != SOS)[:, None], None
         if state.v_dw is not None:
+            assert memory.references is not None
             copied = copied & (state.copy > state.v_dw)
             resolved = holds & (previous >= len(SPECIALS))[:, None] & (state.v_dw > state.copy)
-            asked = walk.m_dp(state.v_dw.masked_fill(~resolved, 0.0)[:, None])[:, 0]  # Eq. 27
+            v_selected = state.v_dw.masked_fill(~resolved, 0.0)
+            asked = (v_selected[:, None] @ memory.references.resolver.m_dp)[:, 0]  # Eq. 27
             query = masked_softmax(asked, memory.mask)  # Eq. 28
-        reads = Reads(masked_softmax(state.copy, copied), attention, query)
-        weights = [w for w in (reads.selective, attention, query) if w is not None]
-        read = walk.m_e(torch.stack(weights, dim=1)).flatten(1)
-        v_hidd = self.decoder.step(torch.cat([x, read], dim=-1), state.v_hidd)
-        copy = walk.copy_keys(v_hidd[:, None])[:, 0]
-        v_dw = None
-        if memory.references is not None:
-            v_dw = walk.asking(v_hidd[:, None])[:, 0] + memory.references.bias  # Eq. 25, Eq. 26
-        return DecompilerState(v_hidd, copy, v_dw), reads
+        return Reads(masked_softmax(state.copy, copied), attention, query)
 
     def _logits(self, memory: DecompilerMemory, v_hidd: Tensor, scores: Tensor) -> Tensor:
         """log Σ exp over all the ways to say a token: (B, T, 2H), (B, T, L) → (B, T, V)."""
-        taken = logsumexp_by_token(scores, memory.ids, self.vocab_size)
-        return without_pad(torch.logaddexp(self.generate(v_hidd), taken))
+        return without_pad(generate_or_copy(self.generate(v_hidd), scores, memory.ids))
 
 
 class CopyDecompiler(_Decompiler):
@@ -195,71 +213,3 @@ class Decompiler(_Decompiler):
 
     def __init__(self, vocab_size: int, embedding: int = 128, hidden: int = 32) -> None:
         super().__init__(vocab_size, embedding, hidden, resolves=True)
-
-
-class _Walk:
-    """What the steps of one walk along the output read of a memory."""
-
-    def __init__(self, memory: DecompilerMemory, steps: int) -> None:
-        self.memory = memory
-        reads = 2
-        if (references := memory.references) is not None:
-            reads = 3
-            self.m_dp = _Product(references.resolver.m_dp, steps)
-            self.asking = _Product(references.asking.mT, steps)
-        self.m_e = _Product(memory.m_e, steps, reads)
-        self.copy_keys = _Product(memory.copy_keys.mT, steps)
-
-
-class _Product:
-    """x m for one x (B, R, I) a step and one m (B, I, O): (B, R, O).
-
-    Autograd would add up a gradient of the size of m at every step. Here each product ends in the
-    addition of zeros, whose gradient is the product's: out of those and the x of all steps the
-    gradient of m is formed once, when the walk back has passed the first step.
-    """
-
-    def __init__(self, m: Tensor, steps: int, rows: int = 1) -> None:
-        self.m = m.detach()
-        self.given: list[Tensor] = []
-        self.zeros = iter(_Zeros.apply(m, self.given, steps, rows).unbind(1))
-
-    def __call__(self, x: Tensor) -> Tensor:
-        self.given.append(x.detach())
-        return x @ self.m + next(self.zeros)
-
-
-class _Zeros(torch.autograd.Function):
-    """Zeros (B, T, R, O) that know where their gradient comes from."""
-
-    @staticmethod
-    def forward(ctx: Any, m: Tensor, given: list[Tensor], steps: int, rows: int) -> Tensor:
-        ctx.given, ctx.dtype = given, m.dtype
-        return m.new_zeros(1, 1, 1, 1).expand(len(m), steps, rows, m.shape[-1])
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        given = torch.stack(ctx.given, dim=1).flatten(1, 2).to(ctx.dtype)
-        return given.mT @ dout.flatten(1, 2).to(ctx.dtype), None, None, None
-
-
-class _Additive(torch.autograd.Function):
-    """The scores of `AdditiveAttention`, (B, A), keys (B, L, A), (A,) → (B, L).
-
-    Its hidden layer (B, L, A) is not kept but computed again on the way back.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, state: Tensor, keys: Tensor, score: Tensor) -> Tensor:
-        ctx.save_for_backward(state, keys, score)
-        return torch.tanh(state[:, None] + keys) @ score
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor, ...]:
-        state, keys, score = ctx.saved_tensors
-        hidden = torch.tanh(state[:, None] + keys)
-        dscore = dout.flatten().to(hidden.dtype) @ hidden.flatten(0, 1)
-        dkeys = hidden.square_().neg_().add_(1).mul_(dout[..., None]).mul_(score)
-        return dkeys.sum(1), dkeys, dscore

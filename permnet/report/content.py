@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from permnet.experiments import TABLES
+from permnet.experiments import TABLES, switch
 from permnet.experiments.tables import PERMNETS, Table
 from permnet.report.figures import Figure
 from permnet.report.results import Figures, Result
@@ -47,7 +47,7 @@ def sections(collected: Collected, figures: dict[str, Figure]) -> list[Section]:
     """The whole report, in order."""
     return [
         _glance(collected),
-        *(_table(table, collected) for table in TABLES),
+        *(_table(table, collected) for table in TABLES if table is not switch.TABLE),
         *_others(collected.others),
         _figures(figures),
         _machines(collected.results),
@@ -165,7 +165,7 @@ def _others(others: tuple[Result, ...]) -> list[Section]:
         (
             result.name,
             result.run.benchmark,
-            _with_interval(result.test),
+            with_interval(result.test),
             percent(result.test.ta, 3),
             f"{result.steps:,}",
             f"{result.seconds:.0f}",
@@ -194,10 +194,10 @@ def percent(value: float | None, digits: int = 2) -> str:
 
 
 def _wea(row: Row) -> str:
-    return _with_interval(row.worst.test) if row.worst else "not run"
+    return with_interval(row.worst.test) if row.worst else "not run"
 
 
-def _with_interval(figures: Figures) -> str:
+def with_interval(figures: Figures) -> str:
     low, high = figures.interval
     return f"{percent(figures.wea, 3)} [{percent(low, 3)}, {percent(high, 3)}]"
 

@@ -4,29 +4,43 @@ import json
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from permnet.config import Run, from_json
 from permnet.errors import PermnetError
 from permnet.metrics import wilson
+from permnet.sweep import rendered
 
 
 @dataclass(frozen=True)
 class Figures:
-    """TA and WEA over so many examples."""
+    """TA, WEA and their like over so many examples."""
 
     ta: float
     wea: float
     count: int
+    skeleton: float | None = None
+    """Of switch sets: the share of right skeletons."""
+    recompiles: float | None = None
+    """Of switch sets: the share of answers that compile to their input; None if not tried."""
 
     def __post_init__(self) -> None:
-        if not (0 <= self.ta <= 1 and 0 <= self.wea <= 1 and self.count > 0):
+        shares = (self.ta, self.wea, self.skeleton or 0.0, self.recompiles or 0.0)
+        if not (all(0 <= share <= 1 for share in shares) and self.count > 0):
             raise PermnetError(f"TA and WEA are fractions of 1 example or more, not {self}")
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 %, of the WEA."""
         return wilson(round(self.wea * self.count), self.count)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The figures on a test split: on all of it, and by length."""
+
+    figures: Figures
+    by_length: dict[int, Figures]
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,8 @@ class Result(Course):
     by_length: dict[int, Figures]
     unseen: Figures | None
     """On the test examples that do not stand in training, where some do."""
+    tests: dict[str, Tested]
+    """On other benchmarks than its own, by their names."""
     best: Best
     data_sha256: str
     device: str
@@ -98,6 +114,29 @@ def read_results(folder: Path) -> dict[str, Result]:
     return results
 
 
+def put_figures(path: Path, figures: dict[str, Any]) -> None:
+    """Into the result of a run the figures of the same answers, with what more was found of them.
+
+    They are the same if they are to the same examples and as many are right.
+    """
+    name, raw = figures["benchmark"], cast(Any, read_json(path))
+    try:
+        there = raw["test"] if raw["test"]["benchmark"] == name else raw["tests"][name]
+        differing = [mark for mark in _SAME if there[mark] != figures[mark]]
+        there |= figures
+        text = rendered(raw)
+    except (KeyError, TypeError) as error:
+        raise PermnetError(f"{path} is not the result of a run tested on {name}") from error
+    if differing:
+        raise PermnetError(
+            f"{path} is of other answers: {', '.join(differing)} of its test on {name} differ"
+        )
+    path.write_text(text)
+
+
+_SAME = ("data_sha256", "count", "wea", "ta")
+
+
 def read_json(path: Path) -> object:
     """The value in a file; NaN and what is too large for a float are no JSON."""
     try:
@@ -121,11 +160,14 @@ def _result(name: str, file: str, raw: dict[str, Any]) -> Result:
         file=file,
         run=from_json(Run, raw["run"], "run"),
         test=_part(Figures, test, "test"),
-        by_length={
-            int(length): _part(Figures, part, f"test.by_length.{length}")
-            for length, part in test["by_length"].items()
-        },
+        by_length=_by_length(test, "test"),
         unseen=_part(Figures, unseen, "test.unseen") if some_seen else None,
+        tests={
+            other: Tested(
+                _part(Figures, part, f"tests.{other}"), _by_length(part, f"tests.{other}")
+            )
+            for other, part in raw.get("tests", {}).items()
+        },
         best=_part(Best, raw["validation"]["best"], "validation.best"),
         data_sha256=str(test["data_sha256"]),
         device=str(raw["hardware"]["device"]),
@@ -135,6 +177,13 @@ def _result(name: str, file: str, raw: dict[str, Any]) -> Result:
         ),
         **vars(_part(Course, raw, "result")),
     )
+
+
+def _by_length(part: dict[str, Any], where: str) -> dict[int, Figures]:
+    return {
+        int(length): _part(Figures, figures, f"{where}.by_length.{length}")
+        for length, figures in part["by_length"].items()
+    }
 
 
 _POINT = [field.name for field in fields(Evaluation)]

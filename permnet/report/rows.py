@@ -1,6 +1,6 @@
 """Results beside the paper's figures: a row for each cell of each table, run or not."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -10,6 +10,7 @@ from permnet.errors import PermnetError
 from permnet.experiments import TABLES
 from permnet.experiments.tables import PERMNETS, Cell, Table
 from permnet.report.results import Result, read_results
+from permnet.tasks.switch.benchmark import is_switch
 
 SOLVED = 0.99
 """WEA from which a benchmark counts as solved."""
@@ -91,6 +92,17 @@ class Row:
             },
             "data_sha256": worst.data_sha256 if worst else None,
             "file": worst.file if worst else None,
+            **(self._of_switches() if is_switch(cell.benchmark) else {}),
+        }
+
+    def _of_switches(self) -> dict[str, Any]:
+        """What only switch sets have; `tests` are the figures on other sets than its own."""
+        worst = self.worst
+        return {
+            "skeleton": worst.test.skeleton if worst else None,
+            "recompiles": worst.test.recompiles if worst else None,
+            "by_cases": {n: asdict(part) for n, part in worst.by_length.items()} if worst else {},
+            "tests": {name: asdict(t.figures) for name, t in worst.tests.items()} if worst else {},
         }
 
 

@@ -54,6 +54,13 @@ class Benchmark:
         examples, sha256 = _full_split(self, name)
         return Split(self, name, examples[:limit], sha256)
 
+    def size(self, name: str) -> int:
+        return SPLIT_SIZE
+
+    def sha256(self, name: str) -> str:
+        """Of the whole split."""
+        return self.split(name).sha256
+
 
 BENCHMARKS = tuple(
     Benchmark(name, task)
