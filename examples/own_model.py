@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 import permnet
 
+torch.manual_seed(0)
 count, epochs = (int(argument) for argument in [*sys.argv[1:], "100000", "30"][:2])
 train, test = (permnet.benchmark("PI10").split(name, count) for name in ("train", "test"))
 inputs, targets = (torch.tensor(a, dtype=torch.long) for a in vars(train.examples).values())
