@@ -1,0 +1,104 @@
+"""What is said of a switch: which values go to which block. To be proven, whoever says it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from permnet.binary.operands import Memory, Register
+from permnet.switches.intervals import Intervals, numbers
+
+Status = Literal["proven", "unproven", "refused"]
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Scrutinee:
+    """Where the value lies when the dispatch begins: a register, or a place in memory."""
+
+    place: Register | Memory
+    bits: int
+    signed: bool
+
+    def label(self, value: int) -> int:
+        """A value of so many bits as the number that a programmer would write."""
+        return value - (1 << self.bits) if self.signed and value >> (self.bits - 1) else value
+
+    def __str__(self) -> str:
+        if isinstance(self.place, Register):
+            return self.place.name
+        place = self.place
+        index = f"{place.index}*{place.scale}" if place.index else ""
+        inside = "+".join(part for part in (place.base, index) if part)
+        return f"{place.segment + ':' if place.segment else ''}{place.displacement:+d}[{inside}]"
+
+
+@dataclass(frozen=True)
+class Block:
+    """The first address of a block and the values, without sign, that lead to it."""
+
+    target: int
+    values: Intervals
+
+
+@dataclass(frozen=True)
+class Claim:
+    """From `start` on, each value of the scrutinee leads to its block, all others to `default`.
+
+    Blocks stand in order of their code. `has_default` says whether `default` is a block of the
+    switch; otherwise it is the code behind it. That is a guess, which no proof covers. `copies` are
+    other places that values without a label lead to: optimisers copy short code.
+    """
+
+    start: int
+    scrutinee: Scrutinee
+    blocks: tuple[Block, ...]
+    default: int
+    has_default: bool
+    copies: tuple[Block, ...] = ()
+
+    def labels(self) -> list[list[int | str]]:
+        """Of each block in order of code, `["default"]` among them if there is one."""
+        named: list[tuple[int, list[int | str]]] = [
+            (block.target, sorted(map(self.scrutinee.label, numbers(block.values))))
+            for block in self.blocks
+        ]
+        if self.has_default:
+            named.append((self.default, [DEFAULT]))
+        return [labels for _, labels in sorted(named, key=lambda pair: pair[0])]
+
+    def targets(self) -> list[int]:
+        """The address of each block of `labels`."""
+        addresses = [block.target for block in self.blocks]
+        return sorted([*addresses, self.default] if self.has_default else addresses)
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A place that looks like a switch, what was claimed of it, and what became of the claim."""
+
+    address: int
+    claim: Claim | None
+    status: Status
+    proposer: str
+    reason: str
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        claim = self.claim
+        return {
+            "address": self.address,
+            "blocks": claim.labels() if claim else [],
+            "targets": claim.targets() if claim else [],
+            "default": claim.default if claim else None,
+            "scrutinee": {
+                "place": str(claim.scrutinee),
+                "bits": claim.scrutinee.bits,
+                "signed": claim.scrutinee.signed,
+                "start": claim.start,
+            }
+            if claim
+            else None,
+            "status": self.status,
+            "proposer": self.proposer,
+            "reason": self.reason,
+            "seconds": round(self.seconds, 6),
+        }

@@ -1,0 +1,114 @@
+"""A function's instructions in basic blocks, and who jumps where."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from permnet.binary.binary import Function
+from permnet.binary.decode import Instruction, instructions
+from permnet.binary.operands import Memory, Number
+
+_ENDS = ("jmp", "ret", "retf", "iretq", "hlt", "ud2", "int3")
+
+
+def is_jump(instruction: Instruction) -> bool:
+    return instruction.mnemonic.startswith("j") or instruction.mnemonic in _ENDS
+
+
+def jump_target(instruction: Instruction) -> int | None:
+    """Where a jump leads, if that is written in it."""
+    if not instruction.mnemonic.startswith("j"):
+        return None
+    (operand,) = instruction.operands[:1] or (None,)
+    return operand.value if isinstance(operand, Number) else None
+
+
+@dataclass(frozen=True)
+class BasicBlock:
+    code: tuple[Instruction, ...]
+
+    @property
+    def address(self) -> int:
+        return self.code[0].address
+
+    @property
+    def end(self) -> int:
+        return self.code[-1].end
+
+    @property
+    def last(self) -> Instruction:
+        return self.code[-1]
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.last.mnemonic.startswith("j") and self.last.mnemonic != "jmp"
+
+    @property
+    def is_padding(self) -> bool:
+        """Nothing but what compilers put between blocks to align them."""
+        return all(i.mnemonic in ("nop", "int3") or i.text == "ax, ax" for i in self.code)
+
+    @property
+    def successors(self) -> tuple[int, ...]:
+        """Addresses known without looking at values: the jump's target first."""
+        target = jump_target(self.last)
+        jumped = () if target is None else (target,)
+        falls = self.last.mnemonic not in _ENDS
+        return (*jumped, self.end) if falls else jumped
+
+
+class Graph:
+    """Basic blocks of a function; a walk may also begin inside one."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.code = tuple(instructions(function))
+        self._at = {instruction.address: i for i, instruction in enumerate(self.code)}
+        leaders = {function.address}
+        for instruction in self.code:
+            if is_jump(instruction):
+                leaders.add(instruction.end)
+                if (target := jump_target(instruction)) is not None:
+                    leaders.add(target)
+        self._leaders = sorted(leaders & self._at.keys())
+
+    @cached_property
+    def blocks(self) -> tuple[BasicBlock, ...]:
+        return tuple(block for address in self._leaders if (block := self.block(address)))
+
+    @cached_property
+    def predecessors(self) -> dict[int, set[int]]:
+        """Of each address that is jumped or fallen to, the addresses of the blocks that do."""
+        found: dict[int, set[int]] = {}
+        for block in self.blocks:
+            if block.is_padding and block.address not in found:
+                continue
+            for successor in block.successors:
+                found.setdefault(successor, set()).add(block.address)
+        return found
+
+    def block(self, address: int) -> BasicBlock | None:
+        """From an address to the next jump or leader; None where no instruction starts."""
+        first = self._at.get(address)
+        if first is None:
+            return None
+        following = bisect_right(self._leaders, address)
+        stop = (
+            self._at[self._leaders[following]] if following < len(self._leaders) else len(self.code)
+        )
+        return BasicBlock(self.code[first:stop])
+
+    def instruction(self, address: int) -> Instruction | None:
+        index = self._at.get(address)
+        return None if index is None else self.code[index]
+
+    @cached_property
+    def is_unoptimised(self) -> bool:
+        """Whether it looks like -O0: a frame pointer, and locals that live in the frame."""
+        opening = [(i.mnemonic, i.text) for i in self.code[:3] if i.mnemonic != "endbr64"]
+        framed = opening[:2] == [("push", "rbp"), ("mov", "rbp, rsp")]
+        return framed and 6 * sum(map(_uses_frame, self.code)) >= len(self.code)
+
+
+def _uses_frame(instruction: Instruction) -> bool:
+    return any(isinstance(o, Memory) and o.base == "rbp" for o in instruction.operands)

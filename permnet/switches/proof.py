@@ -1,0 +1,98 @@
+"""The proof of a claim: its machine code run for every value of the scrutinee, stretch by stretch.
+
+A run starts with one value x of the scrutinee and nothing else known. Each number in it also
+carries its slope, how much it grows when x grows by one, and each step that holds only for some x
+(a number that wraps, a sign, a comparison) narrows the stretch of values around x that go the very
+same way. A run ends where a claimed block begins: the whole stretch gets there. The next run starts
+behind the stretch, until the last value of the width is passed.
+
+Nothing of the rules that propose is used here. What has to be trusted is this module, `cpu`, which
+runs an instruction, `effects`, and the reader of the file.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from permnet.switches.claim import Claim
+from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.graph import Graph, jump_target
+from permnet.switches.intervals import Interval
+
+MOST_RUNS = 20_000
+MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
+
+
+def prove(graph: Graph, claim: Claim) -> None:
+    """Silent if exactly the claimed values reach each block; UnprovenError otherwise."""
+    last = (1 << claim.scrutinee.bits) - 1
+    expected = _expected(claim, last)
+    starts = [low for (low, _), _ in expected]
+    x = runs = 0
+    while x <= last:
+        runs += 1
+        if runs > MOST_RUNS:
+            raise UnprovenError(f"more than {MOST_RUNS} stretches of values")
+        high, target = _run(graph, claim, x)
+        while x <= high:
+            (_, end), wanted = expected[bisect_right(starts, x) - 1]
+            if target != wanted:
+                label = claim.scrutinee.label(x)
+                raise UnprovenError(f"{label} leads to {target:#x}, not to {wanted:#x}")
+            x = min(end, high) + 1
+
+
+def _expected(claim: Claim, last: int) -> list[tuple[Interval, int]]:
+    """Every value's target, in stretches from 0 to the last."""
+    targets = [block.target for block in (*claim.blocks, *claim.copies)]
+    if len({*targets, claim.default}) != len(targets) + 1:
+        raise UnprovenError("two blocks are claimed at one address")
+    claimed = sorted(
+        (interval, block.target)
+        for block in (*claim.blocks, *claim.copies)
+        for interval in block.values
+    )
+    if any(not block.values for block in claim.blocks):
+        raise UnprovenError("a block is claimed that no value leads to")
+    found: list[tuple[Interval, int]] = []
+    free = 0
+    for (low, high), target in claimed:
+        if not free <= low <= high <= last:
+            raise UnprovenError(f"{low} to {high} is claimed twice, or is no value of the width")
+        if free < low:
+            found.append(((free, low - 1), claim.default))
+        found.append(((low, high), target))
+        free = high + 1
+    if free <= last:
+        found.append(((free, last), claim.default))
+    return found
+
+
+def _run(graph: Graph, claim: Claim, x: int) -> tuple[int, int]:
+    """The last value that goes the same way as x, and the claimed address that they reach."""
+    ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
+    cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x)
+    for count, address in enumerate(_path(graph, cpu, claim.start)):
+        if count and address in ends:
+            return cpu.high, address
+    raise UnprovenError(f"{claim.scrutinee.label(x)} reaches no block in {MOST_STEPS} steps")
+
+
+def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[int]:
+    """The addresses that a run comes by."""
+    for _ in range(MOST_STEPS):
+        yield address
+        instruction = graph.instruction(address)
+        if instruction is None:
+            raise UnprovenError(f"values leave the function to {address:#x}, which is not claimed")
+        mnemonic = instruction.mnemonic
+        if mnemonic == "jmp":
+            target = jump_target(instruction)
+            address = cpu.address_of(instruction) if target is None else target
+        elif mnemonic.startswith("j"):
+            target = jump_target(instruction)
+            if target is None:
+                raise UnprovenError(f"{mnemonic} at {address:#x} is not followed")
+            address = target if cpu.holds(mnemonic[1:]) else instruction.end
+        else:
+            cpu.step(instruction)
+            address = instruction.end
