@@ -1,13 +1,11 @@
 """A block of code run on terms: what its registers and flags are at its end."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
 
 from permnet.binary.decode import Instruction
 from permnet.binary.operands import GENERAL, Memory, Number, Operand, Register
 from permnet.switches.effects import written
-from permnet.switches.terms import Term, binary, bits_of, const, extended, signed, trunc
+from permnet.switches.terms import Term, binary, bits_of, const, extended, made, new, signed, trunc
 
 _ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
 _EXTENDS = {"cdqe": ("eax", "rax"), "cwde": ("ax", "eax"), "cbw": ("al", "ax")}
@@ -22,6 +20,10 @@ class Flags:
     left: Term
     right: Term
 
+    @property
+    def parts(self) -> tuple[str, Term, Term]:
+        return self.kind, self.left, self.right
+
 
 @dataclass
 class State:
@@ -30,25 +32,25 @@ class State:
     registers: dict[str, Term] = field(default_factory=dict)
     flags: Flags | None = None
     version: int = 0
+    at: int = 0
     stored: dict[tuple[str, int], Term] = field(default_factory=dict)
-    fresh: Callable[[], int] = field(default_factory=lambda: count().__next__)
 
     def copy(self) -> "State":
-        return State(dict(self.registers), self.flags, self.version, dict(self.stored), self.fresh)
+        return State(dict(self.registers), self.flags, self.version, self.at, dict(self.stored))
 
     def whole(self, name: str) -> Term:
-        return self.registers.get(name, ("start", 64, name))
+        return self.registers.get(name, ("start", 64, name, 1))
 
     def register(self, name: str) -> Term:
         if name not in GENERAL:
-            return ("new", 64, self.fresh())
+            return new(64, (self.at, name))
         whole, bits, low = GENERAL[name]
         term = self.whole(whole)
         return trunc(binary("shr", term, const(low, 64)), bits)
 
     def address(self, memory: Memory, end: int) -> Term:
         if memory.segment:
-            return ("new", 64, self.fresh())
+            return new(64, (self.at, memory))
         parts = const(memory.displacement + (end if memory.base == "rip" else 0), 64)
         if memory.index:
             index = extended(self.register(memory.index), 64, False)
@@ -73,8 +75,8 @@ class State:
             if slot in self.stored and bits_of(self.stored[slot]) >= bits:
                 return trunc(self.stored[slot], bits)
             if any(n == name and _overlap(low, bits, at, t) for (n, at), t in self.stored.items()):
-                return ("new", bits, self.fresh())
-        return ("load", bits, address, self.version)
+                return new(bits, (self.at, slot))
+        return made("load", bits, address, self.version)
 
     def _store(self, address: Term, term: Term) -> None:
         """Into the frame, where slots are told apart; elsewhere anything may have changed."""
@@ -110,6 +112,7 @@ class State:
         """Run an instruction other than a jump; whether it only changed registers and flags."""
         mnemonic, operands, end = instruction.mnemonic, instruction.operands, instruction.end
         bits = _bits(operands)
+        self.at = instruction.address
         first = operands[0] if operands else None
         if mnemonic in ("cmp", "test", "bt") and len(operands) == 2:
             left, right = (self.value(operand, bits, end) for operand in operands)
@@ -139,11 +142,11 @@ class State:
             self._store(self.whole("rsp"), pushed)
             return False
         if mnemonic.startswith("set") and isinstance(first, Register) and self.flags:
-            self.set(first.name, ("set", 8, "j" + mnemonic[3:], self.flags))
+            self.set(first.name, made("set", 8, "j" + mnemonic[3:], *self.flags.parts))
             return True
         changed, memory = written(instruction)
         for name in changed:
-            self.registers[name] = ("new", 64, self.fresh())
+            self.registers[name] = new(64, (self.at, name))
         if memory:
             self.version += 1
             self.stored.clear()

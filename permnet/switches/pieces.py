@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from permnet.switches.intervals import Interval
 from permnet.switches.machine import Flags
-from permnet.switches.terms import Term, binary, bits_of, compute, const, signed, value_of
+from permnet.switches.terms import Term, binary, bits_of, compute, const, signed, trunc, value_of
 
 MOST_PIECES = 4096
 
@@ -40,12 +40,16 @@ class Evaluator:
     """Terms as functions of the term `x`; `read` gives the bytes of read-only memory."""
 
     def __init__(self, x: Term, read: Read) -> None:
-        self.x, self._read = x, read
+        self._x, self._read = x, read
+        self._low = [(bits, trunc(x, bits)) for bits in (8, 16, 32) if bits < bits_of(x)]
 
     def pieces(self, term: Term, over: Interval) -> list[Piece]:
         low, high = over
-        if term == self.x:
+        if term == self._x:
             return [(low, high, 1, low)]
+        for bits, part in self._low:
+            if term == part:
+                return _wrapped((low, high, 1, low), bits)
         if (value := value_of(term)) is not None:
             return [(low, high, 0, value)]
         kind, bits, *parts = term
@@ -57,7 +61,7 @@ class Evaluator:
         if kind == "load":
             return self._load(bits, parts[0], over)
         if kind == "set":
-            held = self.condition(parts[0], parts[1], over)
+            held = self.condition(parts[0], Flags(*parts[1:4]), over)
             return [(low, high, 0, int(holds)) for (low, high), holds in held]
         if kind in ("add", "sub", "mul", "and", "or", "xor", "shl", "shr", "sar"):
             return self._binary(kind, bits, parts[0], parts[1], over)

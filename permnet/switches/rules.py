@@ -18,7 +18,7 @@ from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constan
 from permnet.switches.place import places_of
 from permnet.switches.terms import Term, bits_of, value_of
 
-MOST_VISITS = 20_000
+MOST_VISITS = 5_000
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
@@ -75,7 +75,10 @@ class Walker:
             return None
         forbidden: set[int] = set()
         while True:  # until no test is reached from elsewhere
-            tests, leaves = self._spread(head, state, first, evaluator, forbidden)
+            spread = self._spread(head, state, first, evaluator, forbidden)
+            if spread is None:
+                return None
+            tests, leaves = spread
             reached = {
                 address
                 for address in tests
@@ -95,8 +98,11 @@ class Walker:
         first: dict[int, Intervals],
         evaluator: Evaluator,
         forbidden: set[int],
-    ) -> tuple[dict[int, BasicBlock], dict[int, list[Interval]]]:
-        """The tests that follow the first, but for those forbidden, and the values that leave."""
+    ) -> tuple[dict[int, BasicBlock], dict[int, list[Interval]]] | None:
+        """The tests that follow the first, but for those forbidden, and the values that leave.
+
+        None if they do not end, as in a loop that waits for another value.
+        """
         tests, leaves = {head.address: head}, dict[int, list[Interval]]()
         pending = [(target, values, state) for target, values in first.items()]
         for _ in range(MOST_VISITS):
@@ -104,7 +110,7 @@ class Walker:
                 return tests, leaves
             address, values, before = pending.pop()
             found = None
-            if address not in forbidden:
+            if address not in forbidden and address != head.address:
                 found = self._test(address, values, before, evaluator, tests)
             if found is None:
                 leaves.setdefault(address, []).extend(values)
@@ -112,7 +118,7 @@ class Walker:
                 block, after, parts = found
                 tests[address] = block
                 pending += [(target, part, after) for target, part in parts.items()]
-        raise RefusedError(f"more than {MOST_VISITS} tests")
+        return None
 
     def _test(
         self,
@@ -178,7 +184,7 @@ def _scrutinee(flags: Flags | None, mnemonic: str) -> Term | None:
         return None
     x = flags.left
     if x[0] == "set":
-        return _scrutinee(x[3], x[2])
+        return _scrutinee(Flags(*x[3:6]), x[2])
     if flags.kind == "bit" or value_of(flags.right) is None:
         return None
     if mnemonic in _UNSIGNED and x[0] == "add" and value_of(x[3]) is not None:

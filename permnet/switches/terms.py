@@ -1,18 +1,34 @@
 """Values as terms over what a piece of code started with, brought to one form where that is easy.
 
-A term is a tuple: its kind, its bits, its parts. Kinds: `const` value; `start` register, what it
-held in the beginning; `load` address version, where each store begins a new version of memory;
-`new` number, of which nothing is known; `zext`, `sext`, `trunc` term; `set` condition flags, 1 or
-0; and `add`, `sub`, `and`, `or`, `xor`, `shl`, `shr`, `sar`, `mul` of two terms, a constant second.
+A term is a tuple: its kind, its bits, its parts, its size. Kinds: `const` value; `start` register,
+what it held in the beginning; `load` address version, where each store begins a new version of
+memory; `new` origin, of which nothing else is known; `zext`, `sext`, `trunc` term; `set` condition,
+flags, which is 1 or 0; and `add`, `sub`, `and`, `or`, `xor`, `shl`, `shr`, `sar`, `mul` of two terms, a
+constant second.
 """
 
+from itertools import count
 from typing import Any
 
+LARGEST = 200  # a hash function unrolled would grow without end
+
 Term = tuple[Any, ...]
+_numbers = count()
+
+
+def new(bits: int, name: object) -> Term:
+    """A term of which nothing is known but where it came from."""
+    return ("new", bits, name, 1)
+
+
+def made(kind: str, bits: int, *parts: Any) -> Term:
+    """A term of parts, with its size at the end; one that is too large is unknown."""
+    size = 1 + sum(part[-1] for part in parts if isinstance(part, tuple))
+    return (kind, bits, *parts, size) if size <= LARGEST else new(bits, next(_numbers))
 
 
 def const(value: int, bits: int) -> Term:
-    return ("const", bits, value % (1 << bits))
+    return ("const", bits, value % (1 << bits), 1)
 
 
 def bits_of(term: Term) -> int:
@@ -42,12 +58,12 @@ def trunc(term: Term, bits: int) -> Term:
     if kind == "trunc":
         return trunc(term[2], bits)
     if kind == "load":  # the low bytes come first
-        return ("load", bits, *term[2:])
+        return made("load", bits, *term[2:-1])
     if kind in ("add", "and", "or", "xor", "mul"):
         return binary(kind, trunc(term[2], bits), trunc(term[3], bits))
     if kind == "shl" and value_of(term[3]) is not None:
         return binary("shl", trunc(term[2], bits), trunc(term[3], bits))
-    return ("trunc", bits, term)
+    return made("trunc", bits, term)
 
 
 def extended(term: Term, bits: int, sign: bool) -> Term:
@@ -57,8 +73,8 @@ def extended(term: Term, bits: int, sign: bool) -> Term:
     if term[0] == "const":
         return const(signed(term[2], old) if sign else term[2], bits)
     if term[0] == "zext" or (term[0] == "sext" and sign):
-        return (term[0], bits, term[2])
-    return ("sext" if sign else "zext", bits, term)
+        return made(term[0], bits, term[2])
+    return made("sext" if sign else "zext", bits, term)
 
 
 def binary(kind: str, left: Term, right: Term) -> Term:
@@ -71,7 +87,7 @@ def binary(kind: str, left: Term, right: Term) -> Term:
         if left == right:
             return const(0, bits)
         if b is None:
-            return ("sub", bits, left, right)
+            return made("sub", bits, left, right)
         return binary("add", left, const(-b, bits))
     if a is not None and kind in ("add", "and", "or", "xor", "mul"):
         left, right, b = right, left, a
@@ -91,7 +107,7 @@ def binary(kind: str, left: Term, right: Term) -> Term:
         return binary("mul", left, const(1 << b, bits)) if b < bits else const(0, bits)
     if b is not None and kind == "and" and b & (b + 1) == 0 and b.bit_length() in (8, 16, 32):
         return extended(trunc(left, b.bit_length()), bits, False)
-    return (kind, bits, left, right)
+    return made(kind, bits, left, right)
 
 
 def compute(kind: str, a: int, b: int, bits: int) -> int:
