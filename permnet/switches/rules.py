@@ -6,7 +6,8 @@ no test of that value any more, or is reached from elsewhere too, is a block of 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from permnet.binary.operands import Memory, Register
 from permnet.switches.claim import Block, Claim, Scrutinee
@@ -18,20 +19,44 @@ from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constan
 from permnet.switches.place import places_of
 from permnet.switches.terms import Term, bits_of, value_of
 
+MOST_ROUNDS = 50
 MOST_VISITS = 5_000
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
 
 
+Kind = Literal["hit", "miss", "order"]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Values that a test sends to an address.
+
+    A `hit` is by equality, a bit that is set or a jump table, a `miss` what is left of one; `order`
+    is by comparison of sizes.
+    """
+
+    target: int
+    values: Intervals
+    kind: Kind
+
+
 @dataclass(frozen=True)
 class Region:
-    """A dispatch: where it starts, its tests, and the values that leave it at each address."""
+    """A dispatch: its first test, what it is about, all tests, and how values leave it."""
 
     head: BasicBlock
     x: Term
     tests: tuple[BasicBlock, ...]
-    leaves: dict[int, Intervals]
+    edges: tuple[Edge, ...]
+
+    def leaves(self) -> dict[int, Intervals]:
+        """The values that leave to each address."""
+        found: dict[int, list[Interval]] = {}
+        for edge in self.edges:
+            found.setdefault(edge.target, []).extend(edge.values)
+        return {address: union(values) for address, values in found.items()}
 
 
 class RefusedError(Exception):
@@ -62,80 +87,81 @@ class Walker:
         x = _scrutinee(state.flags, head.last.mnemonic)
         if x is None:
             return None
-        return self._walk(head, state, x)
-
-    def _walk(self, head: BasicBlock, state: State, x: Term) -> Region | None:
-        everything = ((0, (1 << bits_of(x)) - 1),)
         evaluator = Evaluator(x, self._read)
+        everything = ((0, (1 << bits_of(x)) - 1),)
         try:
             first = self._cut(head, state, everything, evaluator)
         except UnknownError:
             return None
         if len(first) < 2:
             return None
-        forbidden: set[int] = set()
-        while True:  # until no test is reached from elsewhere
-            spread = self._spread(head, state, first, evaluator, forbidden)
+        # Which blocks belong depends on the others: from all that might down to those that do.
+        forbidden, ends = set[int](), {block.end for block in self.graph.blocks}
+        for _ in range(MOST_ROUNDS):
+            spread = self._spread(head, state, first, evaluator, forbidden, ends)
             if spread is None:
                 return None
-            tests, leaves = spread
-            reached = {
+            tests, edges = spread
+            before = (len(forbidden), ends)
+            forbidden |= {
                 address
                 for address in tests
                 if address != head.address
                 and not self.graph.predecessors.get(address, set()) <= tests.keys()
             }
-            if not reached:
-                break
-            forbidden |= reached
-        ordered = tuple(sorted(tests.values(), key=lambda block: block.address))
-        return Region(head, x, ordered, {a: union(v) for a, v in leaves.items()})
+            ends = {test.end for test in tests.values()}
+            if (len(forbidden), ends) == before:
+                ordered = tuple(sorted(tests.values(), key=lambda block: block.address))
+                return Region(head, x, ordered, tuple(edges))
+        return None
 
     def _spread(
         self,
         head: BasicBlock,
         state: State,
-        first: dict[int, Intervals],
+        first: list[Edge],
         evaluator: Evaluator,
         forbidden: set[int],
-    ) -> tuple[dict[int, BasicBlock], dict[int, list[Interval]]] | None:
-        """The tests that follow the first, but for those forbidden, and the values that leave.
+        ends: set[int],
+    ) -> tuple[dict[int, BasicBlock], list[Edge]] | None:
+        """The tests that follow the first, but for those forbidden, and how values leave them.
 
-        None if they do not end, as in a loop that waits for another value.
+        `ends` are the ends of what may be a test. None if the tests do not end, as in a loop that
+        waits for another value.
         """
-        tests, leaves = {head.address: head}, dict[int, list[Interval]]()
-        pending = [(target, values, state) for target, values in first.items()]
+        tests, leaving = {head.address: head}, list[Edge]()
+        pending = [(edge, state) for edge in first]
         for _ in range(MOST_VISITS):
             if not pending:
-                return tests, leaves
-            address, values, before = pending.pop()
+                return tests, leaving
+            edge, before = pending.pop()
             found = None
-            if address not in forbidden and address != head.address:
-                found = self._test(address, values, before, evaluator, tests)
+            if edge.target not in forbidden | {head.address}:
+                found = self._test(edge, before, evaluator, edge.target in ends)
             if found is None:
-                leaves.setdefault(address, []).extend(values)
+                leaving.append(edge)
             else:
-                block, after, parts = found
-                tests[address] = block
-                pending += [(target, part, after) for target, part in parts.items()]
+                block, after, edges = found
+                tests[block.address] = block
+                pending += [(edge, after) for edge in edges]
         return None
 
     def _test(
-        self,
-        address: int,
-        values: Intervals,
-        before: State,
-        evaluator: Evaluator,
-        tests: dict[int, BasicBlock],
-    ) -> tuple[BasicBlock, State, dict[int, Intervals]] | None:
-        """A block that goes on with the dispatch, with where it sends which values."""
-        block = self.graph.block(address)
-        if block is None:
+        self, edge: Edge, before: State, evaluator: Evaluator, follows: bool
+    ) -> tuple[BasicBlock, State, list[Edge]] | None:
+        """A block that goes on with the dispatch, and how values leave it.
+
+        Where it follows another test it may also be a mere jump, or decided for all values that
+        are left. Unoptimised dispatches are all in one piece.
+        """
+        block = self.graph.block(edge.target)
+        if block is None or (self.graph.is_unoptimised and not follows):
             return None
-        # Behind a test the dispatch may also go on with a jump, or a test that is always decided.
-        follows = any(test.end == address for test in tests.values())
         if len(block.code) == 1 and block.last.mnemonic == "jmp" and len(block.successors) == 1:
-            return (block, before, {block.successors[0]: values}) if follows else None
+            (target,) = block.successors
+            return (block, before, [replace(edge, target=target)]) if follows else None
+        if edge.kind == "hit":
+            return None
         if not block.last.mnemonic.startswith("j"):
             return None
         state = before.copy()
@@ -143,16 +169,16 @@ class Walker:
             if instruction.mnemonic == "call" or not state.step(instruction):
                 return None
         try:
-            parts = self._cut(block, state, values, evaluator)
+            edges = self._cut(block, state, edge.values, evaluator)
         except UnknownError:
             return None
-        return (block, state, parts) if len(parts) > 1 or follows else None
+        return (block, state, edges) if len(edges) > 1 or follows else None
 
     def _cut(
         self, block: BasicBlock, state: State, values: Intervals, evaluator: Evaluator
-    ) -> dict[int, Intervals]:
-        """The values that the jump at a block's end sends to each address."""
-        parts: dict[int, list[Interval]] = {}
+    ) -> list[Edge]:
+        """How the jump at a block's end sends values on."""
+        parts: dict[tuple[int, Kind], list[Interval]] = {}
         last = block.last
         if last.mnemonic == "jmp":
             (operand,) = last.operands
@@ -163,15 +189,30 @@ class Walker:
                 for low, high, _, address in constants(evaluator.pieces(target, over)):
                     if not self.graph.function.binary.is_code(address):
                         raise UnknownError
-                    parts.setdefault(address, []).append((low, high))
+                    parts.setdefault((address, "hit"), []).append((low, high))
         else:
             if state.flags is None or len(block.successors) != 2:
                 raise UnknownError
             jumped, fallen = block.successors
+            kinds = _kinds(state.flags, last.mnemonic)
             for over in values:
                 for part, holds in evaluator.condition(last.mnemonic, state.flags, over):
-                    parts.setdefault(jumped if holds else fallen, []).append(part)
-        return {address: union(found) for address, found in parts.items()}
+                    way = (jumped, kinds[0]) if holds else (fallen, kinds[1])
+                    parts.setdefault(way, []).append(part)
+        return [Edge(address, union(found), kind) for (address, kind), found in parts.items()]
+
+
+def _kinds(flags: Flags, mnemonic: str) -> tuple[Kind, Kind]:
+    """Of the two ways that a conditional jump may go: taken, not taken."""
+    if flags.left[0] == "set":
+        inner = _kinds(Flags(*flags.left[3:6]), flags.left[2])
+        return inner if mnemonic == "jne" else (inner[1], inner[0])
+    if flags.kind == "bit":
+        return ("hit", "miss") if mnemonic == "jb" else ("miss", "hit")
+    if mnemonic not in ("je", "jne"):
+        return "order", "order"
+    masked = flags.kind != "cmp" and _narrow(flags.left)[0] == "and"
+    return ("hit", "miss") if (mnemonic == "je") != masked else ("miss", "hit")
 
 
 def _scrutinee(flags: Flags | None, mnemonic: str) -> Term | None:
@@ -189,9 +230,13 @@ def _scrutinee(flags: Flags | None, mnemonic: str) -> Term | None:
         return None
     if mnemonic in _UNSIGNED and x[0] == "add" and value_of(x[3]) is not None:
         x = x[2]
-    while x[0] in ("zext", "sext"):
-        x = x[2]
+    x = _narrow(x)
     return None if value_of(x) is not None else x
+
+
+def _narrow(term: Term) -> Term:
+    """A widened term as it was before."""
+    return _narrow(term[2]) if term[0] in ("zext", "sext") else term
 
 
 def claims(graph: Graph, region: Region) -> Iterator[Claim]:
@@ -199,10 +244,11 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
 
     Nothing where it is too small to be a switch; RefusedError where it only looks like one.
     """
-    default = max(region.leaves, key=lambda address: size(region.leaves[address]))
-    labelled = {a: values for a, values in region.leaves.items() if a != default}
+    leaves = region.leaves()
+    default = max(leaves, key=lambda address: size(leaves[address]))
+    labelled = {a: values for a, values in leaves.items() if a != default}
     count = sum(map(size, labelled.values()))
-    if len(region.tests) < 2 or count < 2 or len(labelled) + (count > 2) < 2:
+    if len(region.tests) < 2 or count < 2:
         return
     if any(size(values) > MOST_LABELS for values in labelled.values()):
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")

@@ -3,8 +3,8 @@
 A term is a tuple: its kind, its bits, its parts, its size. Kinds: `const` value; `start` register,
 what it held in the beginning; `load` address version, where each store begins a new version of
 memory; `new` origin, of which nothing else is known; `zext`, `sext`, `trunc` term; `set` condition,
-flags, which is 1 or 0; and `add`, `sub`, `and`, `or`, `xor`, `shl`, `shr`, `sar`, `mul` of two terms, a
-constant second.
+flags, which is 1 or 0; and `add`, `sub`, `and`, `or`, `xor`, `shl`, `shr`, `sar`, `mul` of two
+terms, a constant second.
 """
 
 from itertools import count
