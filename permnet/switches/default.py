@@ -1,26 +1,47 @@
 """Whether the code that values without a label reach is a `default` block or what follows.
 
 Compilers write both the same; what tells them apart is who else goes there. The code behind a
-switch is where the blocks' `break`s lead, a default block is not.
+switch is where the blocks' `break`s lead, a default block is not. Where every block returns nothing
+tells, and the guess rests on habit: `default: return 0;` in the switch, a call behind it.
 """
 
 from collections.abc import Collection
 
-from permnet.switches.graph import Graph
+from permnet.switches.graph import BasicBlock, Graph
+
+_EPILOGUE = {"nop", "mov", "add", "lea", "leave", "pop", "ret", "endbr64"}
 
 
 def has_default(
     graph: Graph, tests: Collection[int], targets: Collection[int], default: int
 ) -> bool:
     """A guess, from the addresses of a switch's tests and blocks and of what others reach."""
-    if graph.is_unoptimised and default < max(targets):
+    if not graph.is_unoptimised:
+        return graph.predecessors.get(default, set()) <= set(tests)
+    if default < max(targets):
         return True  # unoptimised code keeps the order of the source
-    others = graph.predecessors.get(default, set()) - set(tests)
-    for address in others:
-        block = graph.block(address)
-        if block is None:
-            continue
-        falls = block.end == default
-        if not falls or default in block.successors[:1] or block.last.mnemonic == "nop":
-            return False
-    return True
+    body = [block for block in graph.blocks if min(targets) <= block.address < default]
+    if any(_breaks_to(block, default) for block in body):
+        return False
+    away = {target for block in body if block.last.mnemonic == "jmp" for target in block.successors}
+    code = graph.block(default)
+    if code is None or not all(_returns(graph, target) for target in away if target > default):
+        return True
+    return all(instruction.mnemonic != "call" for instruction in code.code)
+
+
+def _breaks_to(block: BasicBlock, target: int) -> bool:
+    """By a jump, or by the `nop` that stands for a jump to the next instruction."""
+    if block.last.mnemonic == "jmp":
+        return target in block.successors
+    return block.end == target and block.last.mnemonic == "nop"
+
+
+def _returns(graph: Graph, address: int) -> bool:
+    """Whether nothing but the function's end stands at an address."""
+    block = graph.block(address)
+    return (
+        block is not None
+        and block.last.mnemonic == "ret"
+        and all(instruction.mnemonic in _EPILOGUE for instruction in block.code)
+    )

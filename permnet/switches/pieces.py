@@ -40,12 +40,12 @@ class Evaluator:
     """Terms as functions of the term `x`; `read` gives the bytes of read-only memory."""
 
     def __init__(self, x: Term, read: Read) -> None:
-        self._x, self._read = x, read
+        self.x, self._read = x, read
         self._low = [(bits, trunc(x, bits)) for bits in (8, 16, 32) if bits < bits_of(x)]
 
     def pieces(self, term: Term, over: Interval) -> list[Piece]:
         low, high = over
-        if term == self._x:
+        if term == self.x:
             return [(low, high, 1, low)]
         for bits, part in self._low:
             if term == part:

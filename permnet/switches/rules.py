@@ -73,7 +73,10 @@ class Walker:
     def regions(self) -> Iterator[Region]:
         inside: set[int] = set()
         for block in self.graph.blocks:
-            if block.address not in inside and (region := self.region(block)):
+            if block.address in inside:
+                continue
+            region = self.region(block)
+            if region and not self._is_apart(region):
                 inside |= {test.address for test in region.tests}
                 yield region
 
@@ -93,8 +96,6 @@ class Walker:
             first = self._cut(head, state, everything, evaluator)
         except UnknownError:
             return None
-        if len(first) < 2:
-            return None
         # Which blocks belong depends on the others: from all that might down to those that do.
         forbidden, ends = set[int](), {block.end for block in self.graph.blocks}
         for _ in range(MOST_ROUNDS):
@@ -109,11 +110,48 @@ class Walker:
                 if address != head.address
                 and not self.graph.predecessors.get(address, set()) <= tests.keys()
             }
-            ends = {test.end for test in tests.values()}
+            ends = self._closed({test.end for test in tests.values()})
             if (len(forbidden), ends) == before:
                 ordered = tuple(sorted(tests.values(), key=lambda block: block.address))
                 return Region(head, x, ordered, tuple(edges))
         return None
+
+    def _is_apart(self, region: Region) -> bool:
+        """Whether the first test is an `if` before the switch.
+
+        A compiler that tests for one of many labels first then asks on which side of it the value
+        lies, or goes through the labels in order.
+        """
+        flags = _flags(region.head)
+        if flags is None or flags.kind != "cmp" or region.head.code[-2].mnemonic == "sub":
+            return False
+        constant = value_of(flags.right)
+        kinds = _kinds(flags, region.head.last.mnemonic, region.x)
+        if constant is None or "hit" not in kinds:
+            return False
+        following = self.graph.block(region.head.successors[kinds.index("miss")])
+        if following and following.last.mnemonic not in ("je", "jne", "jmp"):
+            tested = _flags(following)
+            if len(following.code) == 1 or (tested and value_of(tested.right) == constant):
+                return False
+        leaves = region.leaves()
+        default = max(leaves, key=lambda address: size(leaves[address]))
+        rest = [
+            (low, high)
+            for address, values in leaves.items()
+            for low, high in values
+            if address != default and (low, high) != (constant, constant)
+        ]
+        sides = {low < constant for low, _ in rest}
+        return len(sides) > 1 or len(rest) > 2
+
+    def _closed(self, ends: set[int]) -> set[int]:
+        """With the ends of jumps that stand behind a test that is always decided."""
+        for end in list(ends):
+            block = self.graph.block(end)
+            if block and len(block.code) == 1 and block.last.mnemonic == "jmp":
+                ends.add(block.end)
+        return ends
 
     def _spread(
         self,
@@ -194,7 +232,7 @@ class Walker:
             if state.flags is None or len(block.successors) != 2:
                 raise UnknownError
             jumped, fallen = block.successors
-            kinds = _kinds(state.flags, last.mnemonic)
+            kinds = _kinds(state.flags, last.mnemonic, evaluator.x)
             for over in values:
                 for part, holds in evaluator.condition(last.mnemonic, state.flags, over):
                     way = (jumped, kinds[0]) if holds else (fallen, kinds[1])
@@ -202,16 +240,25 @@ class Walker:
         return [Edge(address, union(found), kind) for (address, kind), found in parts.items()]
 
 
-def _kinds(flags: Flags, mnemonic: str) -> tuple[Kind, Kind]:
+def _flags(block: BasicBlock) -> Flags | None:
+    """What the jump at the end of a block depends on, seen from the block alone."""
+    state = State()
+    for instruction in block.code[:-1]:
+        state.step(instruction)
+    return state.flags
+
+
+def _kinds(flags: Flags, mnemonic: str, x: Term) -> tuple[Kind, Kind]:
     """Of the two ways that a conditional jump may go: taken, not taken."""
     if flags.left[0] == "set":
-        inner = _kinds(Flags(*flags.left[3:6]), flags.left[2])
+        inner = _kinds(Flags(*flags.left[3:6]), flags.left[2], x)
         return inner if mnemonic == "jne" else (inner[1], inner[0])
     if flags.kind == "bit":
         return ("hit", "miss") if mnemonic == "jb" else ("miss", "hit")
     if mnemonic not in ("je", "jne"):
         return "order", "order"
-    masked = flags.kind != "cmp" and _narrow(flags.left)[0] == "and"
+    left = _narrow(flags.left)
+    masked = flags.kind != "cmp" and left[0] == "and" and left != x
     return ("hit", "miss") if (mnemonic == "je") != masked else ("miss", "hit")
 
 
