@@ -59,12 +59,16 @@ class Cpu:
     """One run. `low` to `high` are the values of the scrutinee that take the same way as x."""
 
     def __init__(
-        self, read: Callable[[int, int], bytes | None], scrutinee: Scrutinee, x: int
+        self,
+        read: Callable[[int, int], bytes | None],
+        scrutinee: Scrutinee,
+        x: int,
+        fixed: dict[str, int],
     ) -> None:
         self.x = x
         self.low, self.high = 0, (1 << scrutinee.bits) - 1
         self._read = read
-        self._registers: dict[str, Value | None] = {}
+        self._registers: dict[str, Value | None] = {n: Value(v) for n, v in fixed.items()}
         self._cells: dict[tuple[str, int], Value] = {}
         self._flags: Flags | None = None
         value = Value(x, 1, "", scrutinee.bits)

@@ -98,6 +98,10 @@ class Graph:
         )
         return BasicBlock(self.code[first:stop])
 
+    def block_of(self, address: int) -> int:
+        """The start of the block that an address lies in."""
+        return self._leaders[bisect_right(self._leaders, address) - 1]
+
     def instruction(self, address: int) -> Instruction | None:
         index = self._at.get(address)
         return None if index is None else self.code[index]

@@ -1,6 +1,7 @@
 """A block of code run on terms: what its registers and flags are at its end."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from permnet.binary.decode import Instruction
 from permnet.binary.operands import GENERAL, Memory, Number, Operand, Register
@@ -10,6 +11,8 @@ from permnet.switches.terms import Term, binary, bits_of, const, extended, made,
 _ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
 _EXTENDS = {"cdqe": ("eax", "rax"), "cwde": ("ax", "eax"), "cbw": ("al", "ax")}
 _SHIFTS = {"shl": "shl", "sal": "shl", "shr": "shr", "sar": "sar"}
+
+Effect = Literal["none", "frame", "memory"]
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,8 @@ class State:
             moved = binary("shl", extended(term, 64, False), const(low, 64))
             self.registers[whole] = binary("or", kept, moved)
 
-    def step(self, instruction: Instruction) -> bool:
-        """Run an instruction other than a jump; whether it only changed registers and flags."""
+    def step(self, instruction: Instruction) -> Effect:
+        """Run an instruction other than a jump; what it changed beside registers and flags."""
         mnemonic, operands, end = instruction.mnemonic, instruction.operands, instruction.end
         bits = _bits(operands)
         self.at = instruction.address
@@ -123,27 +126,28 @@ class State:
             else:
                 register = isinstance(first, Register)
                 self.flags = Flags("bit", left, right) if register else None
-            return True
+            return "none"
         if mnemonic in _EXTENDS:
             narrow, wide = _EXTENDS[mnemonic]
             self.set(wide, extended(self.register(narrow), GENERAL[wide][1], True))
-            return True
+            return "none"
         if isinstance(first, Register) and first.general and not instruction.prefix:
             result = self._result(mnemonic, operands, bits, end)
             if result is not None:
                 self.set(first.name, result)
-                return True
+                return "none"
         if mnemonic == "mov" and isinstance(first, Memory):
-            self._store(self.address(first, end), self.value(operands[1], first.bits, end))
-            return False
+            address = self.address(first, end)
+            self._store(address, self.value(operands[1], first.bits, end))
+            return "memory" if _slot(address) is None else "frame"
         if mnemonic == "push" and bits == 64:
             pushed = self.value(operands[0], 64, end)
             self.registers["rsp"] = binary("add", self.whole("rsp"), const(-8, 64))
             self._store(self.whole("rsp"), pushed)
-            return False
+            return "frame"
         if mnemonic.startswith("set") and isinstance(first, Register) and self.flags:
             self.set(first.name, made("set", 8, "j" + mnemonic[3:], *self.flags.parts))
-            return True
+            return "none"
         changed, memory = written(instruction)
         for name in changed:
             self.registers[name] = new(64, (self.at, name))
@@ -151,7 +155,7 @@ class State:
             self.version += 1
             self.stored.clear()
         self.flags = self.flags if mnemonic in ("mov", "nop", "lea") else None
-        return not memory
+        return "memory" if memory else "none"
 
     def _result(
         self, mnemonic: str, operands: tuple[Operand, ...], bits: int, end: int

@@ -7,7 +7,7 @@ same way. A run ends where a claimed block begins: the whole stretch gets there.
 behind the stretch, until the last value of the width is passed.
 
 Nothing of the rules that propose is used here. What has to be trusted is this module, `cpu`, which
-runs an instruction, `effects`, and the reader of the file.
+runs an instruction, `fixed`, `effects`, and the reader of the file.
 """
 
 from bisect import bisect_right
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from permnet.switches.claim import Claim
 from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.fixed import fixed_registers
 from permnet.switches.graph import Graph, jump_target
 from permnet.switches.intervals import Interval
 
@@ -27,12 +28,17 @@ def prove(graph: Graph, claim: Claim) -> None:
     last = (1 << claim.scrutinee.bits) - 1
     expected = _expected(claim, last)
     starts = [low for (low, _), _ in expected]
+    fixed = {
+        name: value
+        for name, (value, blocks) in fixed_registers(graph).items()
+        if graph.block_of(claim.start) in blocks
+    }
     x = runs = 0
     while x <= last:
         runs += 1
         if runs > MOST_RUNS:
             raise UnprovenError(f"more than {MOST_RUNS} stretches of values")
-        high, target = _run(graph, claim, x)
+        high, target = _run(graph, claim, fixed, x)
         while x <= high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
@@ -67,10 +73,10 @@ def _expected(claim: Claim, last: int) -> list[tuple[Interval, int]]:
     return found
 
 
-def _run(graph: Graph, claim: Claim, x: int) -> tuple[int, int]:
+def _run(graph: Graph, claim: Claim, fixed: dict[str, int], x: int) -> tuple[int, int]:
     """The last value that goes the same way as x, and the claimed address that they reach."""
     ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
-    cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x)
+    cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, fixed)
     for count, address in enumerate(_path(graph, cpu, claim.start)):
         if count and address in ends:
             return cpu.high, address

@@ -12,12 +12,13 @@ from typing import Literal
 from permnet.binary.operands import Memory, Register
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.default import has_default
+from permnet.switches.fixed import fixed_registers
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
 from permnet.switches.place import places_of
-from permnet.switches.terms import Term, bits_of, value_of
+from permnet.switches.terms import Term, bits_of, const, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
@@ -69,6 +70,9 @@ class Walker:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._read = graph.function.binary.read_only
+        self._fixed = fixed_registers(graph)
+        # Registers are saved late where a dispatch needs none; locals of -O0 are no such thing.
+        self._allowed = ("none",) if graph.is_unoptimised else ("none", "frame")
 
     def regions(self) -> Iterator[Region]:
         inside: set[int] = set()
@@ -84,7 +88,7 @@ class Walker:
         """The dispatch that begins in a block; None if it does not end in a test of a number."""
         if not head.is_conditional:
             return None
-        state = State()
+        state = State(self._constants(head))
         for instruction in head.code[:-1]:
             state.step(instruction)
         x = _scrutinee(state.flags, head.last.mnemonic)
@@ -116,6 +120,13 @@ class Walker:
                 return Region(head, x, ordered, tuple(edges))
         return None
 
+    def _constants(self, head: BasicBlock) -> dict[str, Term]:
+        return {
+            name: const(value, 64)
+            for name, (value, blocks) in self._fixed.items()
+            if head.address in blocks
+        }
+
     def _is_apart(self, region: Region) -> bool:
         """Whether the first test is an `if` before the switch.
 
@@ -143,7 +154,8 @@ class Walker:
             if address != default and (low, high) != (constant, constant)
         ]
         sides = {low < constant for low, _ in rest}
-        return len(sides) > 1 or len(rest) > 2
+        single = all(low == high for low, high in rest)
+        return len(rest) > 2 or (len(sides) > 1 and not single)
 
     def _closed(self, ends: set[int]) -> set[int]:
         """With the ends of jumps that stand behind a test that is always decided."""
@@ -204,7 +216,7 @@ class Walker:
             return None
         state = before.copy()
         for instruction in block.code[:-1]:
-            if instruction.mnemonic == "call" or not state.step(instruction):
+            if instruction.mnemonic == "call" or state.step(instruction) not in self._allowed:
                 return None
         try:
             edges = self._cut(block, state, edge.values, evaluator)
@@ -322,7 +334,7 @@ def _is_signed(region: Region) -> bool:
     jumps = {test.last.mnemonic for test in region.tests}
     if jumps & {"jl", "jge", "jle", "jg"}:
         return True
-    return bits_of(region.x) >= 32
+    return bits_of(region.x) > 8
 
 
 def _widenings(term: Term) -> Iterator[tuple[str, Term]]:
