@@ -7,7 +7,9 @@ tells, and the guess rests on habit: `default: return 0;` in the switch, a call 
 
 from collections.abc import Collection
 
-from permnet.switches.graph import BasicBlock, Graph
+from permnet.switches.graph import BasicBlock, Graph, is_jump, jump_target
+
+LONGEST_ENDING = 24  # instructions
 
 _EPILOGUE = {"nop", "mov", "add", "lea", "leave", "pop", "ret", "endbr64"}
 
@@ -45,3 +47,39 @@ def _returns(graph: Graph, address: int) -> bool:
         and block.last.mnemonic == "ret"
         and all(instruction.mnemonic in _EPILOGUE for instruction in block.code)
     )
+
+
+def same_code(graph: Graph, one: int, other: int) -> bool:
+    """Whether two places do the same and then leave the function, the frame's removal aside.
+
+    An optimiser that makes the frame late has one end for values that came before it and another
+    for the rest. Without an optimiser equal blocks are two blocks.
+    """
+    if graph.is_unoptimised:
+        return False
+    left, right = _ending(graph, one), _ending(graph, other)
+    return left is not None and left == right
+
+
+def _ending(graph: Graph, address: int) -> list[tuple[str, str]] | None:
+    code: list[tuple[str, str]] = []
+    for _ in range(LONGEST_ENDING):
+        instruction = graph.instruction(address)
+        if instruction is None:
+            return None
+        plain = (instruction.mnemonic, instruction.text)
+        if instruction.mnemonic == "ret":
+            return [*code, plain]
+        if is_jump(instruction):
+            target = jump_target(instruction)
+            if instruction.mnemonic != "jmp" or target is None:
+                return None
+            if graph.instruction(target) is None:
+                return [*code, plain]
+            address = target
+            continue
+        frame = instruction.mnemonic in ("pop", "nop", "leave") or instruction.text[:3] == "rsp"
+        if not frame:
+            code.append(plain)
+        address = instruction.end
+    return None

@@ -1,10 +1,10 @@
 """Registers that hold one constant wherever a dispatch may look: table addresses kept across loops.
 
-A register that calls preserve, with a single instruction in the function that sets it, to a
-constant, holds that constant everywhere behind that instruction: whatever way control takes from
-there on, nothing else sets it but the `pop`s before a return. Code that control reaches only
-through the instruction is found by leaving it out of the graph; as it cannot be known where
-indirect jumps lead, none of them may be reached without it.
+A register with a single instruction in the function that changes it, by setting it to a constant
+(calls change some registers and preserve others), holds that constant everywhere behind that
+instruction: whatever way control takes from there on, nothing else sets it but the `pop`s before a
+return. Code that control reaches only through the instruction is found by leaving it out of the
+graph; as it cannot be known where indirect jumps lead, none of them may be reached without it.
 """
 
 from permnet.binary.decode import Instruction
@@ -12,17 +12,21 @@ from permnet.binary.operands import GENERAL, Memory, Number, Register
 from permnet.switches.effects import written
 from permnet.switches.graph import Graph, is_jump, jump_target
 
-PRESERVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")
+PRESERVED = frozenset({"rbx", "rbp", "r12", "r13", "r14", "r15"})
+REGISTERS = frozenset(whole for whole, _, _ in GENERAL.values()) - {"rsp"}
 
 
 def fixed_registers(graph: Graph) -> dict[str, tuple[int, frozenset[int]]]:
     """Of each such register its constant and the blocks in which, from the start on, it holds."""
-    setters: dict[str, list[Instruction]] = {name: [] for name in PRESERVED}
+    setters: dict[str, list[Instruction]] = {name: [] for name in REGISTERS}
     for instruction in graph.code:
-        if instruction.mnemonic == "call" or is_jump(instruction):
+        changed = written(instruction)[0] & REGISTERS
+        if instruction.mnemonic == "call":
+            changed = REGISTERS - PRESERVED
+        elif is_jump(instruction):
             continue
-        for name in written(instruction)[0]:
-            if name in setters and not _restores(graph, instruction, name):
+        for name in changed:
+            if not _restores(graph, instruction, name):
                 setters[name].append(instruction)
     found = {}
     for name, instructions in setters.items():

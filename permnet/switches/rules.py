@@ -11,7 +11,7 @@ from typing import Literal
 
 from permnet.binary.operands import Memory, Register
 from permnet.switches.claim import Block, Claim, Scrutinee
-from permnet.switches.default import has_default
+from permnet.switches.default import has_default, same_code
 from permnet.switches.fixed import fixed_registers
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
@@ -108,12 +108,13 @@ class Walker:
                 return None
             tests, edges = spread
             before = (len(forbidden), ends)
-            forbidden |= {
-                address
-                for address in tests
-                if address != head.address
-                and not self.graph.predecessors.get(address, set()) <= tests.keys()
-            }
+            if self.graph.is_unoptimised:  # optimisers copy the first test of a loop
+                forbidden |= {
+                    address
+                    for address in tests
+                    if address != head.address
+                    and not self.graph.predecessors.get(address, set()) <= tests.keys()
+                }
             ends = self._closed({test.end for test in tests.values()})
             if (len(forbidden), ends) == before:
                 ordered = tuple(sorted(tests.values(), key=lambda block: block.address))
@@ -134,7 +135,9 @@ class Walker:
         lies, or goes through the labels in order.
         """
         flags = _flags(region.head)
-        if flags is None or flags.kind != "cmp" or region.head.code[-2].mnemonic == "sub":
+        if flags is None or region.head.code[-2].mnemonic == "sub":
+            return False
+        if flags.kind != "cmp" and _narrow(flags.left) != region.x:
             return False
         constant = value_of(flags.right)
         kinds = _kinds(flags, region.head.last.mnemonic, region.x)
@@ -311,7 +314,11 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
         return
     if any(size(values) > MOST_LABELS for values in labelled.values()):
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
-    blocks = tuple(Block(address, labelled[address]) for address in sorted(labelled))
+    blocks = [Block(address, labelled[address]) for address in sorted(labelled)]
+    copies = tuple(block for block in blocks if same_code(graph, block.target, default))
+    blocks = [block for block in blocks if block not in copies]
+    if not blocks:
+        return
     tests = {test.address for test in region.tests}
     has = has_default(graph, tests, labelled, default)
     signed = _is_signed(region)
@@ -319,7 +326,8 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     if not places:
         raise RefusedError("the value that is tested has no place of its own")
     for start, place in places:
-        yield Claim(start, Scrutinee(place, bits_of(region.x), signed), blocks, default, has)
+        scrutinee = Scrutinee(place, bits_of(region.x), signed)
+        yield Claim(start, scrutinee, tuple(blocks), default, has, copies)
 
 
 def _is_signed(region: Region) -> bool:
