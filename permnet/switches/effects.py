@@ -37,7 +37,7 @@ def written(instruction: Instruction) -> tuple[frozenset[str], bool]:
     first = operands[0] if operands else None
     to_memory = isinstance(first, Memory) or mnemonic in ("push", "call")
     named = set(_IMPLICIT.get(mnemonic, ()))
-    if isinstance(first, Register) and first.general:
+    if isinstance(first, Register) and first.general and mnemonic != "push":
         named.add(first.general[0])
     known = (
         mnemonic in _PLAIN

@@ -5,7 +5,7 @@ with the set of values that get there; a test cuts the set in two, a jump table 
 no test of that value any more, or is reached from elsewhere too, is a block of the switch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,7 +18,7 @@ from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
 from permnet.switches.place import places_of
-from permnet.switches.terms import Term, bits_of, const, value_of
+from permnet.switches.terms import Term, bits_of, const, trunc, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
@@ -27,7 +27,7 @@ MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
 
 
-Kind = Literal["hit", "miss", "order"]
+Kind = Literal["hit", "miss", "order", "lost"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Edge:
     """Values that a test sends to an address.
 
     A `hit` is by equality, a bit that is set or a jump table, a `miss` what is left of one; `order`
-    is by comparison of sizes.
+    is by comparison of sizes. What is `lost` goes on to a test that cannot be followed.
     """
 
     target: int
@@ -108,13 +108,7 @@ class Walker:
                 return None
             tests, edges = spread
             before = (len(forbidden), ends)
-            if self.graph.is_unoptimised:  # optimisers copy the first test of a loop
-                forbidden |= {
-                    address
-                    for address in tests
-                    if address != head.address
-                    and not self.graph.predecessors.get(address, set()) <= tests.keys()
-                }
+            forbidden |= {a for a in tests if a != head.address and self._is_met(a, tests.keys())}
             ends = self._closed({test.end for test in tests.values()})
             if (len(forbidden), ends) == before:
                 ordered = tuple(sorted(tests.values(), key=lambda block: block.address))
@@ -168,6 +162,13 @@ class Walker:
                 ends.add(block.end)
         return ends
 
+    def _is_met(self, address: int, tests: Collection[int]) -> bool:
+        """Whether several ways lead to a block: a dispatch is a tree, they meet at its leaves."""
+        predecessors = self.graph.predecessors.get(address, set())
+        inside = len(predecessors & set(tests))
+        # An optimiser copies the first test of a loop, and the others then have two before them.
+        return inside > 1 or (self.graph.is_unoptimised and inside < len(predecessors))
+
     def _spread(
         self,
         head: BasicBlock,
@@ -191,8 +192,8 @@ class Walker:
             found = None
             if edge.target not in forbidden | {head.address}:
                 found = self._test(edge, before, evaluator, edge.target in ends)
-            if found is None:
-                leaving.append(edge)
+            if found is None or isinstance(found, Edge):
+                leaving.append(found or edge)
             else:
                 block, after, edges = found
                 tests[block.address] = block
@@ -201,8 +202,8 @@ class Walker:
 
     def _test(
         self, edge: Edge, before: State, evaluator: Evaluator, follows: bool
-    ) -> tuple[BasicBlock, State, list[Edge]] | None:
-        """A block that goes on with the dispatch, and how values leave it.
+    ) -> tuple[BasicBlock, State, list[Edge]] | Edge | None:
+        """A block that goes on with the dispatch, and how values leave it; None for a leaf.
 
         Where it follows another test it may also be a mere jump, or decided for all values that
         are left. Unoptimised dispatches are all in one piece.
@@ -224,7 +225,9 @@ class Walker:
         try:
             edges = self._cut(block, state, edge.values, evaluator)
         except UnknownError:
-            return None
+            bounded = edge.kind == "order" and size(edge.values) <= MOST_LABELS
+            lost = bounded and _depends(block, state, evaluator.x)
+            return replace(edge, kind="lost") if lost else None
         return (block, state, edges) if len(edges) > 1 or follows else None
 
     def _cut(
@@ -253,6 +256,22 @@ class Walker:
                     way = (jumped, kinds[0]) if holds else (fallen, kinds[1])
                     parts.setdefault(way, []).append(part)
         return [Edge(address, union(found), kind) for (address, kind), found in parts.items()]
+
+
+def _depends(block: BasicBlock, state: State, x: Term) -> bool:
+    """Whether the jump at the end of a block depends on x, among other things."""
+    if block.is_conditional:
+        terms = state.flags.parts[1:] if state.flags else ()
+    else:
+        terms = tuple(state.value(operand, 64, block.end) for operand in block.last.operands)
+    return any(_holds(term, x) for term in terms)
+
+
+def _holds(term: Term, x: Term) -> bool:
+    if term == x or (bits_of(term) < bits_of(x) and trunc(x, bits_of(term)) == term):
+        return True
+    parts = () if term[0] == "new" else term[2:]
+    return any(_holds(part, x) for part in parts if isinstance(part, tuple))
 
 
 def _flags(block: BasicBlock) -> Flags | None:
@@ -312,6 +331,9 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     count = sum(map(size, labelled.values()))
     if len(region.tests) < 2 or count < 2:
         return
+    for edge in region.edges:
+        if edge.kind == "lost":
+            raise RefusedError(f"the test at {edge.target:#x} depends on more than its value")
     if any(size(values) > MOST_LABELS for values in labelled.values()):
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
     blocks = [Block(address, labelled[address]) for address in sorted(labelled)]
