@@ -43,7 +43,7 @@ class Block:
 class Claim:
     """From `start` on, each value of the scrutinee leads to its block, all others to `default`.
 
-    Blocks stand in order of their code. `has_default` says whether `default` is a block of the
+    That is None where there are no others. Blocks stand in order of their code. `has_default` says whether `default` is a block of the
     switch; otherwise it is the code behind it. That is a guess, which no proof covers. `copies` are
     other places that values without a label lead to: optimisers copy short code.
     """
@@ -51,7 +51,7 @@ class Claim:
     start: int
     scrutinee: Scrutinee
     blocks: tuple[Block, ...]
-    default: int
+    default: int | None
     has_default: bool
     copies: tuple[Block, ...] = ()
 
@@ -61,14 +61,16 @@ class Claim:
             (block.target, sorted(map(self.scrutinee.label, numbers(block.values))))
             for block in self.blocks
         ]
-        if self.has_default:
+        if self.default is not None and self.has_default:
             named.append((self.default, [DEFAULT]))
         return [labels for _, labels in sorted(named, key=lambda pair: pair[0])]
 
     def targets(self) -> list[int]:
         """The address of each block of `labels`."""
         addresses = [block.target for block in self.blocks]
-        return sorted([*addresses, self.default] if self.has_default else addresses)
+        if self.default is not None and self.has_default:
+            addresses.append(self.default)
+        return sorted(addresses)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def has_default(
     """A guess, from the addresses of a switch's tests and blocks and of what others reach."""
     if not graph.is_unoptimised:
         return graph.predecessors.get(default, set()) <= set(tests)
-    if default < max(targets):
+    if not targets or default < max(targets):
         return True  # unoptimised code keeps the order of the source
     body = [block for block in graph.blocks if min(targets) <= block.address < default]
     if any(_breaks_to(block, default) for block in body):

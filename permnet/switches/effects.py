@@ -4,6 +4,7 @@ from permnet.binary.decode import Instruction
 from permnet.binary.operands import GENERAL, Memory, Register
 
 ALL = frozenset(whole for whole, _, _ in GENERAL.values())
+PRESERVED = frozenset({"rbx", "rsp", "rbp", "r12", "r13", "r14", "r15"})
 
 # Instructions that change registers which they do not name, and those of which only the flags or
 # nothing matters.
@@ -30,12 +31,17 @@ _PLAIN |= {"andn", "shlx", "shrx", "sarx", "rorx", "pop", "lahf", "movbe"}
 
 
 def written(instruction: Instruction) -> tuple[frozenset[str], bool]:
-    """Whole registers that an instruction may change, and whether it may change memory."""
+    """Whole registers that an instruction may change, and whether it may change memory.
+
+    A call preserves what the calling convention of Linux says.
+    """
     mnemonic, operands = instruction.mnemonic, instruction.operands
+    if mnemonic == "call":
+        return ALL - PRESERVED, True
     if mnemonic in _QUIET:
         return frozenset(), False
     first = operands[0] if operands else None
-    to_memory = isinstance(first, Memory) or mnemonic in ("push", "call")
+    to_memory = isinstance(first, Memory) or mnemonic == "push"
     named = set(_IMPLICIT.get(mnemonic, ()))
     if isinstance(first, Register) and first.general and mnemonic != "push":
         named.add(first.general[0])

@@ -12,7 +12,6 @@ from permnet.binary.operands import GENERAL, Memory, Number, Register
 from permnet.switches.effects import written
 from permnet.switches.graph import Graph, is_jump, jump_target
 
-PRESERVED = frozenset({"rbx", "rbp", "r12", "r13", "r14", "r15"})
 REGISTERS = frozenset(whole for whole, _, _ in GENERAL.values()) - {"rsp"}
 
 
@@ -20,12 +19,9 @@ def fixed_registers(graph: Graph) -> dict[str, tuple[int, frozenset[int]]]:
     """Of each such register its constant and the blocks in which, from the start on, it holds."""
     setters: dict[str, list[Instruction]] = {name: [] for name in REGISTERS}
     for instruction in graph.code:
-        changed = written(instruction)[0] & REGISTERS
-        if instruction.mnemonic == "call":
-            changed = REGISTERS - PRESERVED
-        elif is_jump(instruction):
+        if is_jump(instruction):
             continue
-        for name in changed:
+        for name in written(instruction)[0] & REGISTERS:
             if not _restores(graph, instruction, name):
                 setters[name].append(instruction)
     found = {}

@@ -111,8 +111,13 @@ class Graph:
         """Whether it looks like -O0: a frame pointer, and locals that live in the frame."""
         opening = [(i.mnemonic, i.text) for i in self.code[:3] if i.mnemonic != "endbr64"]
         framed = opening[:2] == [("push", "rbp"), ("mov", "rbp, rsp")]
-        return framed and 6 * sum(map(_uses_frame, self.code)) >= len(self.code)
+        if not framed:
+            return False
+        saves = any(i.mnemonic == "mov" and _uses_frame(i, 0) for i in self.code[2:6])
+        return saves or 6 * sum(map(_uses_frame, self.code)) >= len(self.code)
 
 
-def _uses_frame(instruction: Instruction) -> bool:
-    return any(isinstance(o, Memory) and o.base == "rbp" for o in instruction.operands)
+def _uses_frame(instruction: Instruction, first: int | None = None) -> bool:
+    """Whether one of the operands, or the first one, lies in the frame."""
+    operands = instruction.operands if first is None else instruction.operands[first : first + 1]
+    return any(isinstance(o, Memory) and o.base == "rbp" for o in operands)

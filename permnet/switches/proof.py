@@ -43,11 +43,12 @@ def prove(graph: Graph, claim: Claim) -> None:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
                 label = claim.scrutinee.label(x)
-                raise UnprovenError(f"{label} leads to {target:#x}, not to {wanted:#x}")
+                claimed = "no block" if wanted is None else f"{wanted:#x}"
+                raise UnprovenError(f"{label} leads to {target:#x}, not to {claimed}")
             x = min(end, high) + 1
 
 
-def _expected(claim: Claim, last: int) -> list[tuple[Interval, int]]:
+def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:
     """Every value's target, in stretches from 0 to the last."""
     targets = [block.target for block in (*claim.blocks, *claim.copies)]
     if len({*targets, claim.default}) != len(targets) + 1:
@@ -59,7 +60,7 @@ def _expected(claim: Claim, last: int) -> list[tuple[Interval, int]]:
     )
     if any(not block.values for block in claim.blocks):
         raise UnprovenError("a block is claimed that no value leads to")
-    found: list[tuple[Interval, int]] = []
+    found: list[tuple[Interval, int | None]] = []
     free = 0
     for (low, high), target in claimed:
         if not free <= low <= high <= last:

@@ -142,11 +142,10 @@ class Walker:
             tested = _flags(following)
             if len(following.code) == 1 or (tested and value_of(tested.right) == constant):
                 return False
-        leaves = region.leaves()
-        default = max(leaves, key=lambda address: size(leaves[address]))
+        default = _default(region)
         rest = [
             (low, high)
-            for address, values in leaves.items()
+            for address, values in region.leaves().items()
             for low, high in values
             if address != default and (low, high) != (constant, constant)
         ]
@@ -261,10 +260,9 @@ class Walker:
 def _depends(block: BasicBlock, state: State, x: Term) -> bool:
     """Whether the jump at the end of a block depends on x, among other things."""
     if block.is_conditional:
-        terms = state.flags.parts[1:] if state.flags else ()
-    else:
-        terms = tuple(state.value(operand, 64, block.end) for operand in block.last.operands)
-    return any(_holds(term, x) for term in terms)
+        return state.flags is not None and any(_holds(t, x) for t in state.flags.parts[1:])
+    operands = block.last.operands
+    return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
 
 
 def _holds(term: Term, x: Term) -> bool:
@@ -320,13 +318,21 @@ def _narrow(term: Term) -> Term:
     return _narrow(term[2]) if term[0] in ("zext", "sext") else term
 
 
+def _default(region: Region) -> int | None:
+    """Where most values go; None if every value is met by itself, as 256 bytes by a table."""
+    if all(edge.kind == "hit" for edge in region.edges):
+        return None
+    leaves = region.leaves()
+    return max(leaves, key=lambda address: size(leaves[address]))
+
+
 def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     """What a dispatch says, the same with each place where its value lies, the last first.
 
     Nothing where it is too small to be a switch; RefusedError where it only looks like one.
     """
     leaves = region.leaves()
-    default = max(leaves, key=lambda address: size(leaves[address]))
+    default = _default(region)
     labelled = {a: values for a, values in leaves.items() if a != default}
     count = sum(map(size, labelled.values()))
     if len(region.tests) < 2 or count < 2:
@@ -337,12 +343,12 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     if any(size(values) > MOST_LABELS for values in labelled.values()):
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
     blocks = [Block(address, labelled[address]) for address in sorted(labelled)]
-    copies = tuple(block for block in blocks if same_code(graph, block.target, default))
+    copies = tuple(b for b in blocks if default and same_code(graph, b.target, default))
     blocks = [block for block in blocks if block not in copies]
     if not blocks:
         return
     tests = {test.address for test in region.tests}
-    has = has_default(graph, tests, labelled, default)
+    has = default is not None and has_default(graph, tests, labelled, default)
     signed = _is_signed(region)
     places = list(places_of(region.head, region.x))
     if not places:
