@@ -43,9 +43,10 @@ class Block:
 class Claim:
     """From `start` on, each value of the scrutinee leads to its block, all others to `default`.
 
-    That is None where there are no others. Blocks stand in order of their code. `has_default` says whether `default` is a block of the
-    switch; otherwise it is the code behind it. That is a guess, which no proof covers. `copies` are
-    other places that values without a label lead to: optimisers copy short code.
+    That is None where there are no others. Blocks stand in order of their code. `has_default` says
+    whether `default` is a block of the switch; otherwise it is the code behind it. That is a guess,
+    which no proof covers. `copies` are other places that values without a label lead to: optimisers
+    copy short code.
     """
 
     start: int
@@ -54,6 +55,13 @@ class Claim:
     default: int | None
     has_default: bool
     copies: tuple[Block, ...] = ()
+
+    def target(self, value: int) -> int | None:
+        """Where a value without sign is claimed to lead."""
+        for block in (*self.blocks, *self.copies):
+            if any(low <= value <= high for low, high in block.values):
+                return block.target
+        return self.default
 
     def labels(self) -> list[list[int | str]]:
         """Of each block in order of code, `["default"]` among them if there is one."""

@@ -7,7 +7,8 @@ tells, and the guess rests on habit: `default: return 0;` in the switch, a call 
 
 from collections.abc import Collection
 
-from permnet.switches.graph import BasicBlock, Graph, is_jump, jump_target
+from permnet.switches.graph import BasicBlock, Graph
+from permnet.switches.jumps import is_jump, jump_target
 
 LONGEST_ENDING = 24  # instructions
 

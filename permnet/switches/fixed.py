@@ -7,15 +7,20 @@ return. Code that control reaches only through the instruction is found by leavi
 graph; as it cannot be known where indirect jumps lead, none of them may be reached without it.
 """
 
+from typing import TYPE_CHECKING
+
 from permnet.binary.decode import Instruction
 from permnet.binary.operands import GENERAL, Memory, Number, Register
 from permnet.switches.effects import written
-from permnet.switches.graph import Graph, is_jump, jump_target
+from permnet.switches.jumps import is_jump, jump_target
+
+if TYPE_CHECKING:
+    from permnet.switches.graph import Graph
 
 REGISTERS = frozenset(whole for whole, _, _ in GENERAL.values()) - {"rsp"}
 
 
-def fixed_registers(graph: Graph) -> dict[str, tuple[int, frozenset[int]]]:
+def fixed_registers(graph: "Graph") -> dict[str, tuple[int, frozenset[int]]]:
     """Of each such register its constant and the blocks in which, from the start on, it holds."""
     setters: dict[str, list[Instruction]] = {name: [] for name in REGISTERS}
     for instruction in graph.code:
@@ -43,7 +48,7 @@ def _constant(instruction: Instruction, name: str) -> int | None:
     return None
 
 
-def _restores(graph: Graph, instruction: Instruction, name: str) -> bool:
+def _restores(graph: "Graph", instruction: Instruction, name: str) -> bool:
     """A `pop` behind which only other ends of the function follow."""
     if instruction.mnemonic != "pop" or instruction.text != name:
         return False
@@ -57,7 +62,7 @@ def _restores(graph: Graph, instruction: Instruction, name: str) -> bool:
     return at.mnemonic == "ret" or (at.mnemonic == "jmp" and leaves)
 
 
-def _only_behind(graph: Graph, setter: Instruction) -> frozenset[int]:
+def _only_behind(graph: "Graph", setter: Instruction) -> frozenset[int]:
     """Blocks that control reaches only through an instruction; none if that cannot be known."""
     reached: set[int] = set()
     pending = [graph.function.address]

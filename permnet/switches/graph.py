@@ -6,21 +6,9 @@ from functools import cached_property
 
 from permnet.binary.binary import Function
 from permnet.binary.decode import Instruction, instructions
-from permnet.binary.operands import Memory, Number
-
-_ENDS = ("jmp", "ret", "retf", "iretq", "hlt", "ud2", "int3")
-
-
-def is_jump(instruction: Instruction) -> bool:
-    return instruction.mnemonic.startswith("j") or instruction.mnemonic in _ENDS
-
-
-def jump_target(instruction: Instruction) -> int | None:
-    """Where a jump leads, if that is written in it."""
-    if not instruction.mnemonic.startswith("j"):
-        return None
-    (operand,) = instruction.operands[:1] or (None,)
-    return operand.value if isinstance(operand, Number) else None
+from permnet.binary.operands import Memory
+from permnet.switches.fixed import fixed_registers
+from permnet.switches.jumps import ENDS, is_jump, jump_target
 
 
 @dataclass(frozen=True)
@@ -53,7 +41,7 @@ class BasicBlock:
         """Addresses known without looking at values: the jump's target first."""
         target = jump_target(self.last)
         jumped = () if target is None else (target,)
-        falls = self.last.mnemonic not in _ENDS
+        falls = self.last.mnemonic not in ENDS
         return (*jumped, self.end) if falls else jumped
 
 
@@ -86,6 +74,11 @@ class Graph:
             for successor in block.successors:
                 found.setdefault(successor, set()).add(block.address)
         return found
+
+    @cached_property
+    def fixed(self) -> dict[str, tuple[int, frozenset[int]]]:
+        """Registers that hold one constant, and in which blocks."""
+        return fixed_registers(self)
 
     def block(self, address: int) -> BasicBlock | None:
         """From an address to the next jump or leader; None where no instruction starts."""

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 
 from permnet.switches.claim import Claim
 from permnet.switches.cpu import Cpu, UnprovenError
-from permnet.switches.fixed import fixed_registers
-from permnet.switches.graph import Graph, jump_target
+from permnet.switches.graph import Graph
 from permnet.switches.intervals import Interval
+from permnet.switches.jumps import jump_target
 
 MOST_RUNS = 20_000
 MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
@@ -28,11 +28,7 @@ def prove(graph: Graph, claim: Claim) -> None:
     last = (1 << claim.scrutinee.bits) - 1
     expected = _expected(claim, last)
     starts = [low for (low, _), _ in expected]
-    fixed = {
-        name: value
-        for name, (value, blocks) in fixed_registers(graph).items()
-        if graph.block_of(claim.start) in blocks
-    }
+    fixed = known_registers(graph, claim)
     x = runs = 0
     while x <= last:
         runs += 1
@@ -46,6 +42,15 @@ def prove(graph: Graph, claim: Claim) -> None:
                 claimed = "no block" if wanted is None else f"{wanted:#x}"
                 raise UnprovenError(f"{label} leads to {target:#x}, not to {claimed}")
             x = min(end, high) + 1
+
+
+def known_registers(graph: Graph, claim: Claim) -> dict[str, int]:
+    """Registers that hold a constant where a dispatch begins."""
+    return {
+        name: value
+        for name, (value, blocks) in graph.fixed.items()
+        if graph.block_of(claim.start) in blocks
+    }
 
 
 def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:

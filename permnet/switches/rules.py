@@ -12,7 +12,6 @@ from typing import Literal
 from permnet.binary.operands import Memory, Register
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.default import has_default, same_code
-from permnet.switches.fixed import fixed_registers
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.machine import Flags, State
@@ -22,6 +21,7 @@ from permnet.switches.terms import Term, bits_of, const, trunc, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
+FEWEST_LABELS, FEWEST_HITS = 2, 3
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
@@ -70,7 +70,6 @@ class Walker:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._read = graph.function.binary.read_only
-        self._fixed = fixed_registers(graph)
         # Registers are saved late where a dispatch needs none; locals of -O0 are no such thing.
         self._allowed = ("none",) if graph.is_unoptimised else ("none", "frame")
 
@@ -118,7 +117,7 @@ class Walker:
     def _constants(self, head: BasicBlock) -> dict[str, Term]:
         return {
             name: const(value, 64)
-            for name, (value, blocks) in self._fixed.items()
+            for name, (value, blocks) in self.graph.fixed.items()
             if head.address in blocks
         }
 
@@ -335,8 +334,12 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     default = _default(region)
     labelled = {a: values for a, values in leaves.items() if a != default}
     count = sum(map(size, labelled.values()))
-    if len(region.tests) < 2 or count < 2:
+    if len(region.tests) < 2 or count < FEWEST_LABELS:
         return
+    if sum(size(edge.values) for edge in region.edges if edge.kind == "hit") < FEWEST_HITS and any(
+        size(values) > MOST_LABELS for values in labelled.values()
+    ):
+        return  # a comparison or two
     for edge in region.edges:
         if edge.kind == "lost":
             raise RefusedError(f"the test at {edge.target:#x} depends on more than its value")
