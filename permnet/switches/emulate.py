@@ -1,5 +1,6 @@
 """A second opinion on a claim: its machine code executed by an emulator, on chosen values."""
 
+import contextlib
 from collections.abc import Iterable
 from functools import cached_property
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ MOST_STEPS = 5_000
 MOST_VALUES = 1_000
 RANDOM_VALUES = 32
 MEMORY = 64 << 20
+NOWHERE = (1 << 64) - 1
 
 
 def can_emulate() -> bool:
@@ -89,10 +91,8 @@ class _Emulator:
         for name, content in self._registers.items():
             self._machine.reg_write(self._constants[name], content)
         self._place(value)
-        try:
-            self._machine.emu_start(self._claim.start, 0, count=MOST_STEPS)
-        except self._error:
-            pass  # it went where no memory or instruction is
+        with contextlib.suppress(self._error):  # it went where no memory or instruction is
+            self._machine.emu_start(self._claim.start, NOWHERE, count=MOST_STEPS)
         return self._reached
 
     def _place(self, value: int) -> None:

@@ -83,27 +83,39 @@ def _run(graph: Graph, claim: Claim, fixed: dict[str, int], x: int) -> tuple[int
     """The last value that goes the same way as x, and the claimed address that they reach."""
     ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
     cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, fixed)
-    for count, address in enumerate(_path(graph, cpu, claim.start)):
-        if count and address in ends:
+    for address, jumped in _path(graph, cpu, claim.start):
+        if address in ends and address != claim.start:
+            if not jumped:
+                raise UnprovenError(f"values come to {address:#x} through other code")
             return cpu.high, address
     raise UnprovenError(f"{claim.scrutinee.label(x)} reaches no block in {MOST_STEPS} steps")
 
 
-def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[int]:
-    """The addresses that a run comes by."""
+def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
+    """The addresses that a run comes by, and whether it came there by a jump, taken or not.
+
+    A dispatch is tests and nothing else: an unconditional jump stands right behind a test, or else
+    the code before it belongs to a block of the switch.
+    """
+    jumped = False
+    tested = -1  # the end of the last test, where it was not taken
     for _ in range(MOST_STEPS):
-        yield address
+        yield address, jumped
         instruction = graph.instruction(address)
         if instruction is None:
             raise UnprovenError(f"values leave the function to {address:#x}, which is not claimed")
         mnemonic = instruction.mnemonic
+        jumped = mnemonic.startswith("j")
         if mnemonic == "jmp":
             target = jump_target(instruction)
+            if target is not None and tested != address:
+                raise UnprovenError(f"the jump at {address:#x} is not part of a dispatch")
             address = cpu.address_of(instruction) if target is None else target
         elif mnemonic.startswith("j"):
             target = jump_target(instruction)
             if target is None:
                 raise UnprovenError(f"{mnemonic} at {address:#x} is not followed")
+            tested = instruction.end
             address = target if cpu.holds(mnemonic[1:]) else instruction.end
         else:
             cpu.step(instruction)

@@ -336,6 +336,8 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     count = sum(map(size, labelled.values()))
     if len(region.tests) < 2 or count < FEWEST_LABELS:
         return
+    if not graph.is_unoptimised and count == FEWEST_LABELS and len(labelled) == 1:
+        return  # an `if` with an `or`
     if sum(size(edge.values) for edge in region.edges if edge.kind == "hit") < FEWEST_HITS and any(
         size(values) > MOST_LABELS for values in labelled.values()
     ):
