@@ -12,23 +12,29 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Scrutinee:
-    """Where the value lies when the dispatch begins: a register, or a place in memory."""
+    """Where the value lies when the dispatch begins: a register, or a place in memory.
+
+    The value is what lies there plus `offset`, if the dispatch begins by adding that.
+    """
 
     place: Register | Memory
     bits: int
     signed: bool
+    offset: int = 0
 
     def label(self, value: int) -> int:
         """A value of so many bits as the number that a programmer would write."""
         return value - (1 << self.bits) if self.signed and value >> (self.bits - 1) else value
 
     def __str__(self) -> str:
+        added = f" {self.offset:+d}" if self.offset else ""
         if isinstance(self.place, Register):
-            return self.place.name
+            return self.place.name + added
         place = self.place
         index = f"{place.index}*{place.scale}" if place.index else ""
         inside = "+".join(part for part in (place.base, index) if part)
-        return f"{place.segment + ':' if place.segment else ''}{place.displacement:+d}[{inside}]"
+        segment = f"{place.segment}:" if place.segment else ""
+        return f"{segment}{place.displacement}[{inside}]{added}"
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,7 @@ class Switch:
                 "place": str(claim.scrutinee),
                 "bits": claim.scrutinee.bits,
                 "signed": claim.scrutinee.signed,
+                "offset": claim.scrutinee.offset,
                 "start": claim.start,
             }
             if claim

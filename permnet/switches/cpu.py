@@ -71,7 +71,8 @@ class Cpu:
         self._registers: dict[str, Value | None] = {n: Value(v) for n, v in fixed.items()}
         self._cells: dict[tuple[str, int], Value] = {}
         self._flags: Flags | None = None
-        value = Value(x, 1, "", scrutinee.bits)
+        value = self._wrapped(Value(x - scrutinee.offset, 1), scrutinee.bits)
+        value = replace(value, bits=scrutinee.bits)
         if isinstance(scrutinee.place, Memory):
             address = self._address(scrutinee.place, 0)
             if address is None:

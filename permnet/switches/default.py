@@ -46,7 +46,7 @@ def _returns(graph: Graph, address: int) -> bool:
     return (
         block is not None
         and block.last.mnemonic == "ret"
-        and all(instruction.mnemonic in _EPILOGUE for instruction in block.code)
+        and all(i.mnemonic in _EPILOGUE and "ax" not in i.text[:3] for i in block.code)
     )
 
 

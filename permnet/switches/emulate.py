@@ -98,6 +98,7 @@ class _Emulator:
     def _place(self, value: int) -> None:
         scrutinee = self._claim.scrutinee
         size = scrutinee.bits // 8
+        value = (value - scrutinee.offset) % (1 << scrutinee.bits)
         if isinstance(scrutinee.place, Memory):
             self._machine_write(self._address(scrutinee.place), value.to_bytes(size, "little"))
             return

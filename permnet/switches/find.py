@@ -9,7 +9,8 @@ from permnet.switches.cpu import UnprovenError
 from permnet.switches.emulate import cross_check
 from permnet.switches.graph import Graph
 from permnet.switches.proof import known_registers, prove
-from permnet.switches.rules import RefusedError, Region, Walker, claims
+from permnet.switches.regions import Region, Walker
+from permnet.switches.rules import RefusedError, claims
 
 # What is claimed of a dispatch, the likeliest first: the first that is proven is taken.
 Proposer = Callable[[Graph, Region], Iterable[Claim]]

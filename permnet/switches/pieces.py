@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterator
 
 from permnet.switches.intervals import Interval
 from permnet.switches.machine import Flags
-from permnet.switches.terms import Term, binary, bits_of, compute, const, signed, trunc, value_of
+from permnet.switches.terms import (
+    Term,
+    binary,
+    bits_of,
+    compute,
+    const,
+    signed,
+    split,
+    trunc,
+    value_of,
+)
 
 MOST_PIECES = 4096
 
@@ -41,15 +51,20 @@ class Evaluator:
 
     def __init__(self, x: Term, read: Read) -> None:
         self.x, self._read = x, read
-        self._low = [(bits, trunc(x, bits)) for bits in (8, 16, 32) if bits < bits_of(x)]
+        # A term may also be a number of its low bits, or that and a constant.
+        self._parts = {}
+        for bits in (8, 16, 32, 64):
+            if bits <= bits_of(x):
+                base, offset = split(trunc(x, bits))
+                self._parts[base] = offset
 
     def pieces(self, term: Term, over: Interval) -> list[Piece]:
         low, high = over
         if term == self.x:
             return [(low, high, 1, low)]
-        for bits, part in self._low:
-            if term == part:
-                return _wrapped((low, high, 1, low), bits)
+        base, offset = split(term)
+        if base in self._parts:
+            return _wrapped((low, high, 1, low + offset - self._parts[base]), bits_of(term))
         if (value := value_of(term)) is not None:
             return [(low, high, 0, value)]
         kind, bits, *parts = term

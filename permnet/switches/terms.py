@@ -110,6 +110,13 @@ def binary(kind: str, left: Term, right: Term) -> Term:
     return made(kind, bits, left, right)
 
 
+def split(term: Term) -> tuple[Term, int]:
+    """A term as another one and a constant added to it."""
+    if term[0] == "add" and (constant := value_of(term[3])) is not None:
+        return term[2], constant
+    return term, 0
+
+
 def compute(kind: str, a: int, b: int, bits: int) -> int:
     """An operation on numbers without sign; shift counts are as given."""
     match kind:
