@@ -89,23 +89,26 @@ def test_the_default_is_told_from_what_follows(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("flags", [("-O0",), ("-O0", "-fno-jump-tables"), ("-O2",)])
+@pytest.mark.parametrize("flags", [("-O0",), ("-O0", "-fno-jump-tables")])
 def test_the_shipped_programs(flags: tuple[str, ...], tmp_path: Path) -> None:
-    """Every program of the synthetic set: at -O0 every label at its block, in order."""
+    """Every label at its block, in order, and proven.
+
+    Where a constant is added to the value and a table follows, the two constants are one in the
+    code: then labels may all be off by the same number.
+    """
     texts = [layout(c) for _, c in shipped("switch-10").pairs()][:150]
     named = [text.replace(" f(", f" f{i}(", 1) for i, text in enumerate(texts)]
     source = "\n".join([PRELUDE, *named])
     with open_binary(compiled(tmp_path, source, *flags, "-c")) as binary:
         found = {f.name: list(find_switches(f)) for f in binary.functions()}
-    right = 0
+    moved = 0
     for i, text in enumerate(texts):
-        true = cases(text)
-        answers = [blocks(s) for s in found[f"f{i}"] if s.status == "proven" and s.claim]
-        if flags[0] == "-O0":
-            right += true in answers
-        else:
-            right += any(sorted(true) == sorted(answer) for answer in answers)
-    assert right >= (148 if flags[0] == "-O0" else 100), right
+        (switch,) = [s for s in found[f"f{i}"] if s.status == "proven"]
+        true, answer = cases(text), blocks(switch)
+        off = int(answer[0][0]) - true[0][0]
+        assert answer == [[label + off for label in block] for block in true], text
+        moved += off != 0
+    assert moved <= 4
 
 
 def cases(text: str) -> list[list[int]]:
@@ -195,6 +198,9 @@ int plain(int x, int y) { if (x > y) return g(1); return g(2); }
 def test_chains_of_ifs_are_not_called_switches(tmp_path: Path) -> None:
     with open_binary(compiled(tmp_path, IF_CHAIN, "-O0", "-c")) as binary:
         found = found_in(binary)
+    (chain,) = found["f"]
+    assert chain.status == "refused"
+    assert "chain of ifs" in chain.reason
     assert not any(s.status == "proven" for switches in found.values() for s in switches)
     with open_binary(compiled(tmp_path, IF_CHAIN, "-O2", "-c")) as b:
         found = found_in(b)
