@@ -1,6 +1,6 @@
 """How long `permnet switches` takes on programs as they are installed.
 
-    python -m benchmarks.switch_speed [--folder /usr/bin] [--count 80] [--out results/switch-speed.json]
+    python -m benchmarks.switch_speed [--folder /usr/bin] [--count 80] [--out FILE]
 
 The programs are ELF files of the folder, chosen at random but the same for the same seed.
 """
