@@ -132,6 +132,15 @@ BODIES = [
     "mov eax, edi\n cdqe\n cmp rax, {n}",
     "imul eax, edi, 12\n cmp eax, {m}",
     "mov eax, edi\n inc eax\n dec edi\n cmp eax, {n}",
+    "mov eax, edi\n cdqe\n add rax, {b}\n cmp rax, {n}",
+    "mov ecx, 5\n mov cl, dil\n and ecx, {b}\n cmp ecx, {m}",
+    "mov eax, 0x1234\n and eax, edi\n cmp eax, {m}",
+    "mov eax, 77\n or eax, edi\n cmp al, {b}",
+    "mov eax, 77\n sub eax, edi\n cmp al, {b}",
+    "mov eax, edi\n sub eax, {b}\n cmp al, {b}",
+    "mov eax, edi\n lea ecx, [rax + rax + 3]\n movzx ecx, cl\n cmp ecx, {m}",
+    "mov eax, 3\n mov ecx, edi\n shl eax, cl\n cmp eax, {m}",
+    "mov eax, edi\n shl eax, 2\n cmp al, {b}",
     "mov eax, edi\n xor eax, eax\n cmp eax, {b}",
 ]
 CONDITIONS = ("e", "ne", "b", "ae", "be", "a", "l", "ge", "le", "g", "s", "ns")
@@ -143,6 +152,7 @@ CONDITIONS = ("e", "ne", "b", "ae", "be", "a", "l", "ge", "le", "g", "s", "ns")
     n=st.one_of(st.integers(-300, 300), st.integers(-(2**31), 2**31 - 1)),
     m=st.one_of(st.integers(-300, 300), st.integers(-(2**31), 2**31 - 1)),
     b=st.integers(0, 100),
+    bits=st.sampled_from([8, 16, 32, 64]),
     values=st.lists(
         st.one_of(
             st.integers(0, 300), st.integers(0, 2**32 - 1), st.integers(2**31 - 5, 2**31 + 5)
@@ -152,14 +162,15 @@ CONDITIONS = ("e", "ne", "b", "ae", "be", "a", "l", "ge", "le", "g", "s", "ns")
     ),
 )
 def test_the_proofs_processor_does_what_a_processor_does(
-    body: str, n: int, m: int, b: int, values: list[int]
+    body: str, n: int, m: int, b: int, values: list[int], bits: int
 ) -> None:
-    """And what holds for x holds for the whole stretch that it says."""
+    """And what holds for x holds for the whole stretch that it says; of rdi only x is known."""
     code = body.format(n=n, m=m, b=b).replace("- -", "+ ")
     binary = assembled(f".text\nf:\n {code}\n")
     (function,) = binary.functions()
-    for x in values:
-        cpu = Cpu(binary.read_only, Scrutinee(Register("edi"), 32, True), x, {})
+    for x in (value % (1 << bits) for value in values):
+        place = Register({8: "dil", 16: "di", 32: "edi", 64: "rdi"}[bits])
+        cpu = Cpu(binary.read_only, Scrutinee(place, bits, True), x, {})
         for instruction in instructions(function):
             cpu.step(instruction)
         for condition in CONDITIONS:
@@ -169,12 +180,17 @@ def test_the_proofs_processor_does_what_a_processor_does(
             except UnprovenError:
                 continue
             for other in {x, cpu.low, cpu.high, (cpu.low + cpu.high) // 2}:
-                assert executed(binary, other)[condition] == taken, (code, condition, x, other)
+                assert executed(binary, other, bits)[condition] == taken, (
+                    code,
+                    condition,
+                    x,
+                    other,
+                )
             cpu.low, cpu.high = low, high
 
 
-def executed(binary: Binary, x: int) -> dict[str, bool]:
-    """The conditions after the code, by an emulator."""
+def executed(binary: Binary, x: int, bits: int) -> dict[str, bool]:
+    """The conditions after the code, by an emulator; bits above those of x are odd."""
     import unicorn.unicorn as unicorn
     from unicorn import unicorn_const, x86_const
 
@@ -182,7 +198,7 @@ def executed(binary: Binary, x: int) -> dict[str, bool]:
     machine.mem_map(0, 1 << 16)
     (function,) = binary.functions()
     machine.mem_write(function.address, bytes(function.code))
-    machine.reg_write(x86_const.UC_X86_REG_RDI, 0xDEAD_BEEF_0000_0000 | x)
+    machine.reg_write(x86_const.UC_X86_REG_RDI, 0xDEAD_BEEF_FEED_FACE >> bits << bits | x)
     machine.reg_write(x86_const.UC_X86_REG_RSP, 0x8000)
     machine.emu_start(function.address, function.end)
     flags = machine.reg_read(x86_const.UC_X86_REG_EFLAGS)

@@ -308,7 +308,7 @@ class Cpu:
         return None if self._flags is None else Value(int(self.holds(condition)))
 
     def _extended(self, value: Value | None, narrow: str, wide: str) -> Value | None:
-        if value is None:
+        if value is None or value.bits < GENERAL[narrow][1]:
             return None
         signed = self._signed(value, GENERAL[narrow][1])
         return self._wrapped(signed, GENERAL[wide][1])
@@ -385,6 +385,8 @@ class Cpu:
             return self._sum(mnemonic in ("add", "inc"), left, right, bits, mnemonic == "sub")
         self._flags = None
         if left.base or right.base:
+            return None
+        if right.bits < (8 if mnemonic in _SHIFTS else bits):
             return None
         if left.bits < bits:
             if mnemonic != "and" or right.slope or right.number >> left.bits:
