@@ -7,6 +7,7 @@ The programs are ELF files of the folder, chosen at random but the same for the 
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -41,6 +42,7 @@ def main() -> None:
         [*command, *map(str, chosen)], capture_output=True, text=True, check=False
     )
     seconds = time.monotonic() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = json.loads(done.stdout)["functions"]
     status = Counter(switch["status"] for function in found for switch in function["switches"])
     shown = {
@@ -48,11 +50,13 @@ def main() -> None:
         "bytes": sum(path.stat().st_size for path in chosen),
         "jobs": args.jobs,
         "seconds": round(seconds, 1),
+        "cpu_seconds": round(used.ru_utime + used.ru_stime, 1),
+        "load_average": [round(load, 1) for load in os.getloadavg()],
         "exit_code": done.returncode,
         "said": done.stderr.splitlines(),
         "functions_with_switches": len(found),
         "status": dict(status),
-        "largest_process_mib": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
+        "largest_process_mib": used.ru_maxrss // 1024,
         "names": [path.name for path in chosen],
     }
     print(json.dumps(shown, indent=1))
