@@ -20,6 +20,7 @@ from permnet.commands.report import report
 from permnet.commands.resolve import resolve
 from permnet.commands.score import score
 from permnet.commands.sweep import sweep
+from permnet.commands.switches import switches
 from permnet.commands.train import train
 from permnet.errors import PermnetError, unknown
 
@@ -35,6 +36,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "train": train,
     "sweep": sweep,
     "report": report,
+    "switches": switches,
 }
 
 HELP = """usage: permnet COMMAND …

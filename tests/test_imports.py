@@ -17,6 +17,7 @@ ORDER = (
     "vocab",
     "tasks",
     "binary",
+    "switches",
     "batch",
     "ops",
     "kernels",

@@ -65,6 +65,7 @@ class Binary:
     def __init__(self, data: memoryview) -> None:
         self.elf = read_elf(data)
         self.is_object = self.elf.type == elf.OBJECT
+        self.is_relative = self.elf.type != elf.PROGRAM
         self._outside: dict[str, int] = {}
         self.regions = _object_regions(self.elf) if self.is_object else _regions(self.elf)
         if sum(len(region.content) for region in self._code) > 2 * len(data):

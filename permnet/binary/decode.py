@@ -44,6 +44,11 @@ def instructions(function: Function) -> Iterator[Instruction]:
         yield Instruction(address, size, prefix, name, text)
 
 
+def need_disassembler() -> None:
+    """An error if it is not installed."""
+    _disassembler()
+
+
 @lru_cache(1)
 def _disassembler() -> "Cs":
     try:

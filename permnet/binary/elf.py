@@ -14,8 +14,7 @@ from permnet.errors import PermnetError
 
 MAGIC = b"\x7fELF"
 X86_64 = 62
-OBJECT = 1
-KINDS = {OBJECT: "object", 2: "program", 3: "shared"}
+OBJECT, PROGRAM, SHARED = 1, 2, 3
 MACHINES = {3: "x86", 8: "MIPS", 20: "PowerPC", 21: "PowerPC64", 40: "ARM", 183: "AArch64"}
 MACHINES |= {22: "s390", 243: "RISC-V", 258: "LoongArch"}
 
@@ -97,7 +96,7 @@ def read_elf(data: memoryview) -> Elf:
         name = MACHINES.get(machine, f"machine {machine}")
         kind = f"{32 if ident[4] == 1 else 64}-bit, {'big' if ident[5] == 2 else 'little'}-endian"
         raise PermnetError(f"ELF for {name}, {kind}: only 64-bit x86-64 is read")
-    if type not in KINDS:
+    if type not in (OBJECT, PROGRAM, SHARED):
         raise PermnetError(f"ELF of type {type}, not an object, a program or a shared library")
     if start == 0:
         raise PermnetError("the file has no section headers, which are needed to find its code")

@@ -1,0 +1,468 @@
+"""The processor that proofs run on: numbers with slopes, and the stretch of x they hold for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from permnet.binary.decode import Instruction
+from permnet.binary.operands import GENERAL, Memory, Number, Operand, Register
+from permnet.switches.claim import Scrutinee
+from permnet.switches.effects import written
+
+_FAR = 1 << 80  # beyond every number here
+_STOPS = {"call", "lcall", "ljmp", "ret", "retf", "retfq", "iret", "iretd", "iretq", "syscall"}
+_STOPS |= {
+    "sysenter",
+    "sysexit",
+    "sysret",
+    "hlt",
+    "ud0",
+    "ud1",
+    "ud2",
+    "int",
+    "int1",
+    "int3",
+    "into",
+}
+_STOPS |= {"loop", "loope", "loopne", "xbegin", "xabort"}
+_KEEPS_FLAGS = ("mov", "movabs", "movzx", "movsx", "movsxd", "lea", "not", "push", "pop", "nop")
+_EXTENDS = {"cdqe": ("eax", "rax"), "cwde": ("ax", "eax"), "cbw": ("al", "ax")}
+
+
+class UnprovenError(Exception):
+    """Why a claim is not proven: it is wrong, or the code does what is not followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """`number` at x and `slope` more with each step of x, of which the low `bits` are known.
+
+    With a `base` it is an address: so much behind what that register held at the start.
+    """
+
+    number: int
+    slope: int = 0
+    base: str = ""
+    bits: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """`cmp` of two numbers; the result of `logic` or of a `sum`, with 0; or a single `bit`."""
+
+    kind: str
+    left: Value
+    right: Value
+    bits: int
+
+
+class Cpu:
+    """One run. `low` to `high` are the values of the scrutinee that take the same way as x."""
+
+    def __init__(
+        self,
+        read: Callable[[int, int], bytes | None],
+        scrutinee: Scrutinee,
+        x: int,
+        fixed: dict[str, int],
+    ) -> None:
+        self.x = x
+        self.low, self.high = 0, (1 << scrutinee.bits) - 1
+        self._read = read
+        self._registers: dict[str, Value | None] = {n: Value(v) for n, v in fixed.items()}
+        self._cells: dict[tuple[str, int], Value] = {}
+        self._flags: Flags | None = None
+        value = self._wrapped(Value(x - scrutinee.offset, 1), scrutinee.bits)
+        value = replace(value, bits=scrutinee.bits)
+        if isinstance(scrutinee.place, Memory):
+            address = self._address(scrutinee.place, 0)
+            if address is None:
+                raise UnprovenError("the scrutinee's place in memory is not followed")
+            self._cells[address.base, address.number] = value
+        else:
+            whole, bits, low = GENERAL[scrutinee.place.name]
+            if low or bits != scrutinee.bits:
+                raise UnprovenError(f"{scrutinee.place.name} does not have {scrutinee.bits} bits")
+            self._registers[whole] = value
+
+    # The stretch
+
+    def _narrow(self, value: Value, least: int, most: int) -> None:
+        """Keep to the x for which a value stays within bounds that hold it now."""
+        if value.slope:
+            below, above = value.number - least, most - value.number
+            if value.slope < 0:
+                below, above = above, below
+            step = abs(value.slope)
+            self.low = max(self.low, self.x - below // step)
+            self.high = min(self.high, self.x + above // step)
+
+    def _pinned(self, value: Value) -> int:
+        """A number that nothing more is known of: for this x alone, if it depends on x."""
+        if value.base:
+            raise UnprovenError("a number comes from an address that is not known")
+        if value.slope:
+            self.low = self.high = self.x
+        return value.number
+
+    def _wrapped(self, value: Value, bits: int) -> Value:
+        lap = value.number >> bits
+        self._narrow(value, lap << bits, ((lap + 1) << bits) - 1)
+        return Value(value.number - (lap << bits), value.slope)
+
+    def _signed(self, value: Value, bits: int) -> Value:
+        half = 1 << (bits - 1)
+        if value.number < half:
+            self._narrow(value, 0, half - 1)
+            return value
+        self._narrow(value, half, 2 * half - 1)
+        return Value(value.number - 2 * half, value.slope)
+
+    def _order(self, left: Value, right: Value) -> int:
+        """Whether left is less (-1), the same (0) or more (1)."""
+        if left.base or right.base:
+            raise UnprovenError("an address that is not known is compared")
+        difference = Value(left.number - right.number, left.slope - right.slope)
+        if difference.number == 0:
+            self._pinned(difference)
+            return 0
+        if difference.number < 0:
+            self._narrow(difference, -_FAR, -1)
+            return -1
+        self._narrow(difference, 1, _FAR)
+        return 1
+
+    # Operands
+
+    def _register(self, name: str) -> Value | None:
+        if name not in GENERAL:
+            return None
+        whole, bits, low = GENERAL[name]
+        value = self._registers.get(whole, Value(0, 0, whole))
+        return None if value is None else self._part(value, bits, low)
+
+    def _part(self, value: Value, bits: int, low: int = 0) -> Value | None:
+        """Of a value the bits that are asked for, or the lower part of them that is known."""
+        if value.base:
+            return value if bits == 64 else None
+        if low:
+            known = value.bits >= low + bits
+            return Value(self._pinned(value) >> low & ((1 << bits) - 1)) if known else None
+        if value.bits < bits:
+            return value
+        return self._wrapped(value, bits)
+
+    def _whole(self, operand: Operand, bits: int, end: int) -> Value | None:
+        """An operand of which all bits are known."""
+        value = self._value(operand, bits, end)
+        return value if value is not None and value.bits >= bits else None
+
+    def _set(self, name: str, value: Value | None) -> None:
+        whole, bits, low = GENERAL[name]
+        if value is not None and value.base and bits < 64:
+            value = None
+        if bits < 32 and value is not None:
+            before = self._registers.get(whole, Value(0, 0, whole))
+            if low:
+                value = None
+            elif (
+                before
+                and before.bits == 64
+                and value.bits >= bits
+                and not (before.base or before.slope)
+            ):
+                value = Value(before.number >> bits << bits | value.number, value.slope)
+            else:
+                value = replace(value, bits=min(value.bits, bits))
+        self._registers[whole] = value
+
+    def _address(self, memory: Memory, end: int) -> Value | None:
+        """Unknown registers in it are told apart by name."""
+        if memory.segment:
+            return None
+        number, slope, bases = memory.displacement + (end if memory.base == "rip" else 0), 0, []
+        known = 64
+        for name, scale in ((memory.base, 1), (memory.index, memory.scale)):
+            if name and name != "rip":
+                part = self._register(name)
+                if part is None:
+                    return None
+                number += part.number * scale
+                slope += part.slope * scale
+                known = min(known, part.bits)
+                if part.base:
+                    bases.append(f"{part.base}*{scale}")
+        if bases:
+            plain = known == 64 and not slope
+            return Value(number, 0, "+".join(sorted(bases))) if plain else None
+        return replace(self._wrapped(Value(number, slope), known), bits=known)
+
+    def _load(self, memory: Memory, bits: int, end: int) -> Value | None:
+        address = self._address(memory, end)
+        if address is None or address.bits < 64:
+            return None
+        cell = self._cells.get((address.base, address.number))
+        if cell is not None and not address.slope:
+            return self._part(cell, bits)
+        if address.base or bits > 64:
+            return None
+        content = self._read(self._pinned(address), bits // 8)
+        return None if content is None else Value(int.from_bytes(content, "little"))
+
+    def _store(self, memory: Memory, bits: int, value: Value | None, end: int) -> None:
+        """Cells that may be another name for the same place are forgotten."""
+        address = self._address(memory, end)
+        if address is None or address.slope or address.bits < 64:
+            self._cells.clear()
+            return
+        first, size = address.number, bits // 8
+        self._cells = {
+            (base, at): cell
+            for (base, at), cell in self._cells.items()
+            if base == address.base and (at + cell.bits // 8 <= first or first + size <= at)
+        }
+        if value is not None and (bits == 64 or not value.base):
+            known = min(value.bits, bits)
+            stored = Value(value.number, value.slope, value.base, known)
+            self._cells[address.base, address.number] = stored
+
+    def _value(self, operand: Operand, bits: int, end: int) -> Value | None:
+        if isinstance(operand, Number):
+            return Value(operand.value % (1 << bits))
+        if isinstance(operand, Register):
+            return self._register(operand.name)
+        return self._load(operand, operand.bits or bits, end)
+
+    # Instructions
+
+    def address_of(self, instruction: Instruction) -> int:
+        """Where an indirect jump leads."""
+        target = self._whole(instruction.operands[0], 64, instruction.end)
+        if target is None:
+            raise UnprovenError(f"the jump at {instruction.address:#x} leads to what is not known")
+        return self._pinned(target)
+
+    def holds(self, condition: str) -> bool:
+        """Whether a jump is taken."""
+        flags = self._flags
+        if flags is None:
+            raise UnprovenError("a jump depends on more than the scrutinee")
+        left, right, bits = flags.left, flags.right, flags.bits
+        if flags.kind == "bit":
+            if condition not in ("b", "ae"):
+                raise UnprovenError(f"j{condition} behind bt is not followed")
+            return bool(left.number) == (condition == "b")
+        if condition in ("s", "ns"):
+            result = self._wrapped(
+                Value(left.number - right.number, left.slope - right.slope), bits
+            )
+            negative = self._signed(result, bits).number < 0
+            return negative == (condition == "s")
+        if condition in ("e", "ne"):
+            return (self._order(left, right) == 0) == (condition == "e")
+        if flags.kind == "sum" or condition not in _ORDERS:
+            raise UnprovenError(f"j{condition} is not followed here")
+        orders, sign = _ORDERS[condition]
+        if sign and not (left.base or right.base):
+            left, right = self._signed(left, bits), self._signed(right, bits)
+        return self._order(left, right) in orders
+
+    def step(self, instruction: Instruction) -> None:
+        """Run an instruction other than a jump."""
+        mnemonic, operands, end = instruction.mnemonic, instruction.operands, instruction.end
+        if mnemonic in _STOPS:
+            raise UnprovenError(f"values run into {mnemonic} at {instruction.address:#x}")
+        bits = _bits(operands)
+        if mnemonic in _EXTENDS:
+            narrow, wide = _EXTENDS[mnemonic]
+            self._set(wide, self._extended(self._register(narrow), narrow, wide))
+            return
+        if mnemonic in ("cmp", "test", "bt"):
+            self._compare(mnemonic, operands, bits, end)
+            return
+        first = operands[0] if operands else None
+        if mnemonic == "push" and bits == 64:
+            value = self._value(operands[0], 64, end)
+            stack = self._register("rsp")
+            self._set("rsp", None if stack is None else Value(stack.number - 8, 0, stack.base))
+            self._store(Memory(64, "", "rsp", "", 1, 0), 64, value, end)
+        elif mnemonic == "mov" and isinstance(first, Memory) and not instruction.prefix:
+            self._store(first, first.bits, self._value(operands[1], first.bits, end), end)
+        elif isinstance(first, Register) and first.general and mnemonic.startswith("set"):
+            self._set(first.name, self._condition(mnemonic[3:]))
+        elif (
+            isinstance(first, Register)
+            and first.general
+            and not instruction.prefix
+            and mnemonic in _FOLLOWED
+        ):
+            self._set(first.name, self._result(mnemonic, operands, bits, end))
+        else:
+            changed, memory = written(instruction)
+            self._registers |= dict.fromkeys(changed)
+            if memory:
+                self._cells.clear()
+            if mnemonic not in _KEEPS_FLAGS:
+                self._flags = None
+
+    def _condition(self, condition: str) -> Value | None:
+        return None if self._flags is None else Value(int(self.holds(condition)))
+
+    def _extended(self, value: Value | None, narrow: str, wide: str) -> Value | None:
+        if value is None or value.bits < GENERAL[narrow][1]:
+            return None
+        signed = self._signed(value, GENERAL[narrow][1])
+        return self._wrapped(signed, GENERAL[wide][1])
+
+    def _compare(self, mnemonic: str, operands: tuple[Operand, ...], bits: int, end: int) -> None:
+        left, right = (self._whole(operand, bits, end) for operand in operands)
+        self._flags = None
+        if left is None or right is None:
+            return
+        if mnemonic == "cmp":
+            self._flags = Flags("cmp", left, right, bits)
+        elif mnemonic == "test":
+            both = left if operands[0] == operands[1] else self._and(left, right, bits)
+            if both is not None:
+                self._flags = Flags("logic", both, Value(0), bits)
+        elif isinstance(operands[0], Register) and not (left.base or right.base):
+            bit = self._pinned(left) >> self._pinned(right) % bits & 1
+            self._flags = Flags("bit", Value(bit), Value(0), bits)
+
+    def _and(self, left: Value, right: Value, bits: int) -> Value | None:
+        if left.base or right.base:
+            return None
+        for value, mask in ((left, right), (right, left)):
+            if not mask.slope and mask.number & (mask.number + 1) == 0:
+                return self._wrapped(value, mask.number.bit_length())
+        return Value(self._pinned(left) & self._pinned(right))
+
+    def _result(
+        self, mnemonic: str, operands: tuple[Operand, ...], bits: int, end: int
+    ) -> Value | None:
+        """What goes into the first operand, a register; flags are set on the way."""
+        if mnemonic == "lea":
+            assert isinstance(operands[1], Memory)
+            address = self._address(operands[1], end)
+            return None if address is None else self._part(address, bits)
+        if mnemonic in ("mov", "movabs"):
+            return self._value(operands[1], bits, end)
+        if mnemonic in ("movzx", "movsx", "movsxd"):
+            narrow = _bits(operands[1:])
+            value = self._whole(operands[1], narrow, end)
+            if value is None or value.base:
+                return None
+            return (
+                value if mnemonic == "movzx" else self._wrapped(self._signed(value, narrow), bits)
+            )
+        if mnemonic in ("xor", "sub") and operands[0] == operands[1]:
+            self._flags = Flags("logic", Value(0), Value(0), bits)
+            return Value(0)
+        left = self._value(operands[0], bits, end)
+        right = Value(1)
+        if mnemonic == "imul":
+            self._flags = None
+            if len(operands) < 3:
+                return None
+            left, factor = self._whole(operands[1], bits, end), self._whole(operands[2], bits, end)
+            if left is None or factor is None or left.base:
+                return None
+            return self._wrapped(
+                Value(left.number * factor.number, left.slope * factor.number), bits
+            )
+        if len(operands) > 1:
+            found = self._value(operands[1], 8 if mnemonic in _SHIFTS else bits, end)
+            if left is None or found is None:
+                self._flags = None
+                return None
+            right = found
+        if left is None:
+            self._flags = None
+            return None
+        return self._computed(mnemonic, left, right, bits)
+
+    def _computed(self, mnemonic: str, left: Value, right: Value, bits: int) -> Value | None:
+        if mnemonic in ("add", "inc", "sub", "dec"):
+            return self._sum(mnemonic in ("add", "inc"), left, right, bits, mnemonic == "sub")
+        self._flags = None
+        if left.base or right.base:
+            return None
+        if right.bits < (8 if mnemonic in _SHIFTS else bits):
+            return None
+        if left.bits < bits:
+            if mnemonic != "and" or right.slope or right.number >> left.bits:
+                return None
+            left = replace(left, bits=64)
+        if mnemonic in _SHIFTS:
+            count = self._pinned(right) & (63 if bits == 64 else 31)
+            result = self._shifted(mnemonic, left, count, bits)
+            if count:
+                self._flags = Flags("sum", result, Value(0), bits)
+            return result
+        if mnemonic == "and":
+            found = self._and(left, right, bits)
+        elif mnemonic == "or":
+            found = Value(self._pinned(left) | self._pinned(right))
+        else:
+            found = Value(self._pinned(left) ^ self._pinned(right))
+        if found is not None:
+            self._flags = Flags("logic", found, Value(0), bits)
+        return found
+
+    def _sum(
+        self, plus: bool, left: Value, right: Value, bits: int, compares: bool
+    ) -> Value | None:
+        self._flags = None
+        sign = 1 if plus else -1
+        if left.base or right.base:
+            if right.base or right.slope or bits < 64:
+                return None
+            return self._moved(left, sign * right.number)
+        known = min(left.bits, right.bits, bits)
+        result = self._wrapped(
+            Value(left.number + sign * right.number, left.slope + sign * right.slope), known
+        )
+        if known < bits:
+            return replace(result, bits=known)
+        if compares:
+            self._flags = Flags("cmp", left, right, bits)
+        else:
+            self._flags = Flags("sum", result, Value(0), bits)
+        return result
+
+    def _moved(self, address: Value, distance: int) -> Value:
+        """An address so many bytes on; a distance of 64 bits may be negative."""
+        distance = (distance + (1 << 63)) % (1 << 64) - (1 << 63)
+        return Value(address.number + distance, 0, address.base)
+
+    def _shifted(self, mnemonic: str, value: Value, count: int, bits: int) -> Value:
+        if mnemonic in ("shl", "sal"):
+            return self._wrapped(Value(value.number << count, value.slope << count), bits)
+        if mnemonic == "shr":
+            return Value(self._pinned(value) >> count)
+        number = self._pinned(value)
+        signed = number - (1 << bits) if number >> (bits - 1) else number
+        return Value((signed >> count) % (1 << bits))
+
+
+_SHIFTS = ("shl", "sal", "shr", "sar")
+_FOLLOWED = {"lea", "mov", "movabs", "movzx", "movsx", "movsxd", "xor", "sub", "add", "inc", "dec"}
+_FOLLOWED |= {"and", "or", "imul", *_SHIFTS}
+_ORDERS = {
+    "b": ((-1,), False),
+    "ae": ((0, 1), False),
+    "be": ((-1, 0), False),
+    "a": ((1,), False),
+    "l": ((-1,), True),
+    "ge": ((0, 1), True),
+    "le": ((-1, 0), True),
+    "g": ((1,), True),
+}
+
+
+def _bits(operands: tuple[Operand, ...]) -> int:
+    match operands:
+        case (Register() as register, *_) if register.general:
+            return register.general[1]
+        case (Memory() as memory, *_):
+            return memory.bits or 64
+    return 64

@@ -1,0 +1,86 @@
+"""Whether the code that values without a label reach is a `default` block or what follows.
+
+Compilers write both the same; what tells them apart is who else goes there. The code behind a
+switch is where the blocks' `break`s lead, a default block is not. Where every block returns nothing
+tells, and the guess rests on habit: `default: return 0;` in the switch, a call behind it.
+"""
+
+from collections.abc import Collection
+
+from permnet.switches.graph import BasicBlock, Graph
+from permnet.switches.jumps import is_jump, jump_target
+
+LONGEST_ENDING = 24  # instructions
+
+_EPILOGUE = {"nop", "mov", "add", "lea", "leave", "pop", "ret", "endbr64"}
+
+
+def has_default(
+    graph: Graph, tests: Collection[int], targets: Collection[int], default: int
+) -> bool:
+    """A guess, from the addresses of a switch's tests and blocks and of what others reach."""
+    if not graph.is_unoptimised:
+        return graph.predecessors.get(default, set()) <= set(tests)
+    if not targets or default < max(targets):
+        return True  # unoptimised code keeps the order of the source
+    body = [block for block in graph.blocks if min(targets) <= block.address < default]
+    if any(_breaks_to(block, default) for block in body):
+        return False
+    away = {target for block in body if block.last.mnemonic == "jmp" for target in block.successors}
+    code = graph.block(default)
+    if code is None or not all(_returns(graph, target) for target in away if target > default):
+        return True
+    return all(instruction.mnemonic != "call" for instruction in code.code)
+
+
+def _breaks_to(block: BasicBlock, target: int) -> bool:
+    """By a jump, or by the `nop` that stands for a jump to the next instruction."""
+    if block.last.mnemonic == "jmp":
+        return target in block.successors
+    return block.end == target and block.last.mnemonic == "nop"
+
+
+def _returns(graph: Graph, address: int) -> bool:
+    """Whether nothing but the function's end stands at an address."""
+    block = graph.block(address)
+    return (
+        block is not None
+        and block.last.mnemonic == "ret"
+        and all(i.mnemonic in _EPILOGUE and "ax" not in i.text[:3] for i in block.code)
+    )
+
+
+def same_code(graph: Graph, one: int, other: int) -> bool:
+    """Whether two places do the same and then leave the function, the frame's removal aside.
+
+    An optimiser that makes the frame late has one end for values that came before it and another
+    for the rest. Without an optimiser equal blocks are two blocks.
+    """
+    if graph.is_unoptimised:
+        return False
+    left, right = _ending(graph, one), _ending(graph, other)
+    return left is not None and left == right
+
+
+def _ending(graph: Graph, address: int) -> list[tuple[str, str]] | None:
+    code: list[tuple[str, str]] = []
+    for _ in range(LONGEST_ENDING):
+        instruction = graph.instruction(address)
+        if instruction is None:
+            return None
+        plain = (instruction.mnemonic, instruction.text)
+        if instruction.mnemonic == "ret":
+            return [*code, plain]
+        if is_jump(instruction):
+            target = jump_target(instruction)
+            if instruction.mnemonic != "jmp" or target is None:
+                return None
+            if graph.instruction(target) is None:
+                return [*code, plain]
+            address = target
+            continue
+        frame = instruction.mnemonic in ("pop", "nop", "leave") or instruction.text[:3] == "rsp"
+        if not frame:
+            code.append(plain)
+        address = instruction.end
+    return None

@@ -1,0 +1,116 @@
+"""A function's instructions in basic blocks, and who jumps where."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from permnet.binary.binary import Function
+from permnet.binary.decode import Instruction, instructions
+from permnet.binary.operands import Memory
+from permnet.switches.fixed import fixed_registers
+from permnet.switches.jumps import ENDS, is_jump, jump_target
+
+
+@dataclass(frozen=True)
+class BasicBlock:
+    code: tuple[Instruction, ...]
+
+    @property
+    def address(self) -> int:
+        return self.code[0].address
+
+    @property
+    def end(self) -> int:
+        return self.code[-1].end
+
+    @property
+    def last(self) -> Instruction:
+        return self.code[-1]
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.last.mnemonic.startswith("j") and self.last.mnemonic != "jmp"
+
+    @property
+    def is_padding(self) -> bool:
+        """Nothing but what compilers put between blocks to align them."""
+        return all(i.mnemonic in ("nop", "int3") or i.text == "ax, ax" for i in self.code)
+
+    @property
+    def successors(self) -> tuple[int, ...]:
+        """Addresses known without looking at values: the jump's target first."""
+        target = jump_target(self.last)
+        jumped = () if target is None else (target,)
+        falls = self.last.mnemonic not in ENDS
+        return (*jumped, self.end) if falls else jumped
+
+
+class Graph:
+    """Basic blocks of a function; a walk may also begin inside one."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.code = tuple(instructions(function))
+        self._at = {instruction.address: i for i, instruction in enumerate(self.code)}
+        leaders = {function.address}
+        for instruction in self.code:
+            if is_jump(instruction):
+                leaders.add(instruction.end)
+                if (target := jump_target(instruction)) is not None:
+                    leaders.add(target)
+        self._leaders = sorted(leaders & self._at.keys())
+
+    @cached_property
+    def blocks(self) -> tuple[BasicBlock, ...]:
+        return tuple(block for address in self._leaders if (block := self.block(address)))
+
+    @cached_property
+    def predecessors(self) -> dict[int, set[int]]:
+        """Of each address that is jumped or fallen to, the addresses of the blocks that do."""
+        found: dict[int, set[int]] = {}
+        for block in self.blocks:
+            if block.is_padding and block.address not in found:
+                continue
+            for successor in block.successors:
+                found.setdefault(successor, set()).add(block.address)
+        return found
+
+    @cached_property
+    def fixed(self) -> dict[str, tuple[int, frozenset[int]]]:
+        """Registers that hold one constant, and in which blocks."""
+        return fixed_registers(self)
+
+    def block(self, address: int) -> BasicBlock | None:
+        """From an address to the next jump or leader; None where no instruction starts."""
+        first = self._at.get(address)
+        if first is None:
+            return None
+        following = bisect_right(self._leaders, address)
+        stop = (
+            self._at[self._leaders[following]] if following < len(self._leaders) else len(self.code)
+        )
+        return BasicBlock(self.code[first:stop])
+
+    def block_of(self, address: int) -> int:
+        """The start of the block that an address lies in."""
+        return self._leaders[bisect_right(self._leaders, address) - 1]
+
+    def instruction(self, address: int) -> Instruction | None:
+        index = self._at.get(address)
+        return None if index is None else self.code[index]
+
+    @cached_property
+    def is_unoptimised(self) -> bool:
+        """Whether it looks like -O0: a frame pointer, and locals that live in the frame."""
+        opening = [(i.mnemonic, i.text) for i in self.code[:3] if i.mnemonic != "endbr64"]
+        framed = opening[:2] == [("push", "rbp"), ("mov", "rbp, rsp")]
+        if not framed:
+            return False
+        saves = any(i.mnemonic == "mov" and _uses_frame(i, 0) for i in self.code[2:6])
+        return saves or 6 * sum(map(_uses_frame, self.code)) >= len(self.code)
+
+
+def _uses_frame(instruction: Instruction, first: int | None = None) -> bool:
+    """Whether one of the operands, or the first one, lies in the frame."""
+    operands = instruction.operands if first is None else instruction.operands[first : first + 1]
+    return any(isinstance(o, Memory) and o.base == "rbp" for o in operands)

@@ -1,0 +1,33 @@
+"""Sets of numbers as sorted, disjoint, inclusive intervals."""
+
+from collections.abc import Iterable
+
+Interval = tuple[int, int]
+Intervals = tuple[Interval, ...]
+
+
+def union(parts: Iterable[Interval]) -> Intervals:
+    """
+    >>> union([(7, 9), (1, 3), (4, 4)])
+    ((1, 4), (7, 9))
+    """
+    merged: list[Interval] = []
+    for low, high in sorted(parts):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def size(intervals: Intervals) -> int:
+    return sum(high - low + 1 for low, high in intervals)
+
+
+def numbers(intervals: Intervals) -> list[int]:
+    return [number for low, high in intervals for number in range(low, high + 1)]
+
+
+def runs(values: Iterable[int]) -> Intervals:
+    """The set of these numbers."""
+    return union((value, value) for value in values)

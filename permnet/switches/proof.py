@@ -1,0 +1,122 @@
+"""The proof of a claim: its machine code run for every value of the scrutinee, stretch by stretch.
+
+A run starts with one value x of the scrutinee and nothing else known. Each number in it also
+carries its slope, how much it grows when x grows by one, and each step that holds only for some x
+(a number that wraps, a sign, a comparison) narrows the stretch of values around x that go the very
+same way. A run ends where a claimed block begins: the whole stretch gets there. The next run starts
+behind the stretch, until the last value of the width is passed.
+
+Nothing of the rules that propose is used here. What has to be trusted is this module, `cpu`, which
+runs an instruction, `fixed`, `effects`, and the reader of the file.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from permnet.switches.claim import Claim
+from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.graph import Graph
+from permnet.switches.intervals import Interval
+from permnet.switches.jumps import jump_target
+
+MOST_RUNS = 20_000
+MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
+
+
+def prove(graph: Graph, claim: Claim) -> None:
+    """Silent if exactly the claimed values reach each block; UnprovenError otherwise."""
+    last = (1 << claim.scrutinee.bits) - 1
+    expected = _expected(claim, last)
+    starts = [low for (low, _), _ in expected]
+    fixed = known_registers(graph, claim)
+    x = runs = 0
+    while x <= last:
+        runs += 1
+        if runs > MOST_RUNS:
+            raise UnprovenError(f"more than {MOST_RUNS} stretches of values")
+        high, target = _run(graph, claim, fixed, x)
+        while x <= high:
+            (_, end), wanted = expected[bisect_right(starts, x) - 1]
+            if target != wanted:
+                label = claim.scrutinee.label(x)
+                claimed = "no block" if wanted is None else f"{wanted:#x}"
+                raise UnprovenError(f"{label} leads to {target:#x}, not to {claimed}")
+            x = min(end, high) + 1
+
+
+def known_registers(graph: Graph, claim: Claim) -> dict[str, int]:
+    """Registers that hold a constant where a dispatch begins."""
+    return {
+        name: value
+        for name, (value, blocks) in graph.fixed.items()
+        if graph.block_of(claim.start) in blocks
+    }
+
+
+def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:
+    """Every value's target, in stretches from 0 to the last."""
+    targets = [block.target for block in (*claim.blocks, *claim.copies)]
+    if len({*targets, claim.default}) != len(targets) + 1:
+        raise UnprovenError("two blocks are claimed at one address")
+    claimed = sorted(
+        (interval, block.target)
+        for block in (*claim.blocks, *claim.copies)
+        for interval in block.values
+    )
+    if any(not block.values for block in claim.blocks):
+        raise UnprovenError("a block is claimed that no value leads to")
+    found: list[tuple[Interval, int | None]] = []
+    free = 0
+    for (low, high), target in claimed:
+        if not free <= low <= high <= last:
+            raise UnprovenError(f"{low} to {high} is claimed twice, or is no value of the width")
+        if free < low:
+            found.append(((free, low - 1), claim.default))
+        found.append(((low, high), target))
+        free = high + 1
+    if free <= last:
+        found.append(((free, last), claim.default))
+    return found
+
+
+def _run(graph: Graph, claim: Claim, fixed: dict[str, int], x: int) -> tuple[int, int]:
+    """The last value that goes the same way as x, and the claimed address that they reach."""
+    ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
+    cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, fixed)
+    for address, jumped in _path(graph, cpu, claim.start):
+        if address in ends and address != claim.start:
+            if not jumped:
+                raise UnprovenError(f"values come to {address:#x} through other code")
+            return cpu.high, address
+    raise UnprovenError(f"{claim.scrutinee.label(x)} reaches no block in {MOST_STEPS} steps")
+
+
+def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
+    """The addresses that a run comes by, and whether it came there by a jump, taken or not.
+
+    A dispatch is tests and nothing else: an unconditional jump stands right behind a test, or else
+    the code before it belongs to a block of the switch.
+    """
+    jumped = False
+    tested = -1  # the end of the last test, where it was not taken
+    for _ in range(MOST_STEPS):
+        yield address, jumped
+        instruction = graph.instruction(address)
+        if instruction is None:
+            raise UnprovenError(f"values leave the function to {address:#x}, which is not claimed")
+        mnemonic = instruction.mnemonic
+        jumped = mnemonic.startswith("j")
+        if mnemonic == "jmp":
+            target = jump_target(instruction)
+            if target is not None and tested != address:
+                raise UnprovenError(f"the jump at {address:#x} is not part of a dispatch")
+            address = cpu.address_of(instruction) if target is None else target
+        elif mnemonic.startswith("j"):
+            target = jump_target(instruction)
+            if target is None:
+                raise UnprovenError(f"{mnemonic} at {address:#x} is not followed")
+            tested = instruction.end
+            address = target if cpu.holds(mnemonic[1:]) else instruction.end
+        else:
+            cpu.step(instruction)
+            address = instruction.end

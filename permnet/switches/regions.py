@@ -1,0 +1,337 @@
+"""Dispatches: the tests of one value from the first on, and where each leads.
+
+A dispatch is a tree of tests of one value that changes nothing. From its first test on it is walked
+with the set of values that get there; a test cuts the set in two, a jump table into many. What is
+no test of that value any more, or is reached from elsewhere too, is a block of the switch.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from permnet.binary.operands import Memory, Register
+from permnet.switches.graph import BasicBlock, Graph
+from permnet.switches.intervals import Interval, Intervals, size, union
+from permnet.switches.machine import Flags, State
+from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
+from permnet.switches.terms import Term, bits_of, const, trunc, value_of
+
+MOST_ROUNDS = 50
+MOST_VISITS = 5_000
+MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
+
+_UNSIGNED = ("jb", "jae", "jbe", "ja")
+
+
+Kind = Literal["hit", "miss", "order", "lost"]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Values that a test sends to an address.
+
+    A `hit` is by equality, a bit that is set or a jump table, a `miss` what is left of one; `order`
+    is by comparison of sizes. What is `lost` goes on to a test that cannot be followed.
+    """
+
+    target: int
+    values: Intervals
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Region:
+    """A dispatch: its first test, what it is about, all tests, and how values leave it.
+
+    `chain` counts the tests of the same value that follow with other code between them.
+    """
+
+    head: BasicBlock
+    x: Term
+    tests: tuple[BasicBlock, ...]
+    edges: tuple[Edge, ...]
+    chain: int = 0
+
+    def leaves(self) -> dict[int, Intervals]:
+        """The values that leave to each address."""
+        found: dict[int, list[Interval]] = {}
+        for edge in self.edges:
+            found.setdefault(edge.target, []).extend(edge.values)
+        return {address: union(values) for address, values in found.items()}
+
+    def default(self) -> int | None:
+        """Where most values go; None if every value is met by itself, as 256 bytes by a table."""
+        if all(edge.kind == "hit" for edge in self.edges):
+            return None
+        leaves = self.leaves()
+        return max(leaves, key=lambda address: size(leaves[address]))
+
+
+class Walker:
+    """All dispatches of a function."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._read = graph.function.binary.read_only
+        # Registers are saved late where a dispatch needs none; locals of -O0 are no such thing.
+        self._allowed = ("none",) if graph.is_unoptimised else ("none", "frame")
+
+    def regions(self) -> Iterator[Region]:
+        inside: set[int] = set()
+        for block in self.graph.blocks:
+            if block.address in inside:
+                continue
+            region = self.region(block)
+            if region and not self._is_apart(region):
+                inside |= {test.address for test in region.tests}
+                chained = self._chained(region)
+                inside |= chained
+                yield replace(region, chain=len(chained))
+
+    def _chained(self, region: Region) -> set[int]:
+        """The further tests of a chain of `if`, `else if`: what one misses the next one tries."""
+        found: set[int] = set()
+        while self.graph.is_unoptimised and len(region.tests) == 1:
+            missed = [edge.target for edge in region.edges if edge.kind == "miss"]
+            block = self.graph.block(missed[0]) if missed else None
+            following = self.region(block) if block else None
+            if following is None or following.x != region.x or following.head.address in found:
+                break
+            found.add(following.head.address)
+            region = following
+        return found
+
+    def region(self, head: BasicBlock) -> Region | None:
+        """The dispatch that begins in a block; None if it does not end in a test of a number."""
+        if not head.is_conditional:
+            return None
+        state = State(self._constants(head))
+        for instruction in head.code[:-1]:
+            state.step(instruction)
+        x = _scrutinee(state.flags, head.last.mnemonic)
+        if x is None:
+            return None
+        evaluator = Evaluator(x, self._read)
+        everything = ((0, (1 << bits_of(x)) - 1),)
+        try:
+            first = self._cut(head, state, everything, evaluator)
+        except UnknownError:
+            return None
+        # Which blocks belong depends on the others: from all that might down to those that do.
+        forbidden, ends = set[int](), {block.end for block in self.graph.blocks}
+        for _ in range(MOST_ROUNDS):
+            spread = self._spread(head, state, first, evaluator, forbidden, ends)
+            if spread is None:
+                return None
+            tests, edges = spread
+            before = (len(forbidden), ends)
+            forbidden |= {a for a in tests if a != head.address and self._is_met(a, tests.keys())}
+            ends = self._closed({test.end for test in tests.values()})
+            if (len(forbidden), ends) == before:
+                ordered = tuple(sorted(tests.values(), key=lambda block: block.address))
+                return Region(head, x, ordered, tuple(edges))
+        return None
+
+    def _constants(self, head: BasicBlock) -> dict[str, Term]:
+        return {
+            name: const(value, 64)
+            for name, (value, blocks) in self.graph.fixed.items()
+            if head.address in blocks
+        }
+
+    def _is_apart(self, region: Region) -> bool:
+        """Whether the first test is an `if` before the switch.
+
+        A compiler that tests for one of many labels first then asks on which side of it the value
+        lies, or goes through the labels in order.
+        """
+        flags = _flags(region.head)
+        if flags is None or region.head.code[-2].mnemonic == "sub":
+            return False
+        if flags.kind != "cmp" and _narrow(flags.left) != region.x:
+            return False
+        constant = value_of(flags.right)
+        kinds = _kinds(flags, region.head.last.mnemonic, region.x)
+        if constant is None or "hit" not in kinds:
+            return False
+        following = self.graph.block(region.head.successors[kinds.index("miss")])
+        if following and following.last.mnemonic not in ("je", "jne", "jmp"):
+            tested = _flags(following)
+            if len(following.code) == 1 or (tested and value_of(tested.right) == constant):
+                return False
+        default = region.default()
+        rest = [
+            (low, high)
+            for address, values in region.leaves().items()
+            for low, high in values
+            if address != default and (low, high) != (constant, constant)
+        ]
+        sides = {low < constant for low, _ in rest}
+        single = all(low == high for low, high in rest)
+        return len(rest) > 2 or (len(sides) > 1 and not single)
+
+    def _closed(self, ends: set[int]) -> set[int]:
+        """With the ends of jumps that stand behind a test that is always decided."""
+        for end in list(ends):
+            block = self.graph.block(end)
+            if block and len(block.code) == 1 and block.last.mnemonic == "jmp":
+                ends.add(block.end)
+        return ends
+
+    def _is_met(self, address: int, tests: Collection[int]) -> bool:
+        """Whether several ways lead to a block: a dispatch is a tree, they meet at its leaves."""
+        predecessors = self.graph.predecessors.get(address, set())
+        inside = len(predecessors & set(tests))
+        # An optimiser copies the first test of a loop, and the others then have two before them.
+        return inside > 1 or (self.graph.is_unoptimised and inside < len(predecessors))
+
+    def _spread(
+        self,
+        head: BasicBlock,
+        state: State,
+        first: list[Edge],
+        evaluator: Evaluator,
+        forbidden: set[int],
+        ends: set[int],
+    ) -> tuple[dict[int, BasicBlock], list[Edge]] | None:
+        """The tests that follow the first, but for those forbidden, and how values leave them.
+
+        `ends` are the ends of what may be a test. None if the tests do not end, as in a loop that
+        waits for another value.
+        """
+        tests, leaving = {head.address: head}, list[Edge]()
+        pending = [(edge, state) for edge in first]
+        for _ in range(MOST_VISITS):
+            if not pending:
+                return tests, leaving
+            edge, before = pending.pop()
+            found = None
+            if edge.target not in forbidden | {head.address}:
+                found = self._test(edge, before, evaluator, edge.target in ends)
+            if found is None or isinstance(found, Edge):
+                leaving.append(found or edge)
+            else:
+                block, after, edges = found
+                tests[block.address] = block
+                pending += [(edge, after) for edge in edges]
+        return None
+
+    def _test(
+        self, edge: Edge, before: State, evaluator: Evaluator, follows: bool
+    ) -> tuple[BasicBlock, State, list[Edge]] | Edge | None:
+        """A block that goes on with the dispatch, and how values leave it; None for a leaf.
+
+        Where it follows another test it may also be a mere jump, or decided for all values that
+        are left. Unoptimised dispatches are all in one piece.
+        """
+        block = self.graph.block(edge.target)
+        if block is None or (self.graph.is_unoptimised and not follows):
+            return None
+        if len(block.code) == 1 and block.last.mnemonic == "jmp" and len(block.successors) == 1:
+            (target,) = block.successors
+            return (block, before, [replace(edge, target=target)]) if follows else None
+        if edge.kind == "hit":
+            return None
+        if not block.last.mnemonic.startswith("j"):
+            return None
+        state = before.copy()
+        for instruction in block.code[:-1]:
+            if instruction.mnemonic == "call" or state.step(instruction) not in self._allowed:
+                return None
+        try:
+            edges = self._cut(block, state, edge.values, evaluator)
+        except UnknownError:
+            bounded = edge.kind == "order" and size(edge.values) <= MOST_LABELS
+            lost = bounded and _depends(block, state, evaluator.x)
+            return replace(edge, kind="lost") if lost else None
+        return (block, state, edges) if len(edges) > 1 or follows else None
+
+    def _cut(
+        self, block: BasicBlock, state: State, values: Intervals, evaluator: Evaluator
+    ) -> list[Edge]:
+        """How the jump at a block's end sends values on."""
+        parts: dict[tuple[int, Kind], list[Interval]] = {}
+        last = block.last
+        if last.mnemonic == "jmp":
+            (operand,) = last.operands
+            if not isinstance(operand, (Register, Memory)):
+                raise UnknownError
+            target = state.value(operand, 64, last.end)
+            for over in values:
+                for low, high, _, address in constants(evaluator.pieces(target, over)):
+                    if not self.graph.function.binary.is_code(address):
+                        raise UnknownError
+                    parts.setdefault((address, "hit"), []).append((low, high))
+        else:
+            if state.flags is None or len(block.successors) != 2:
+                raise UnknownError
+            jumped, fallen = block.successors
+            kinds = _kinds(state.flags, last.mnemonic, evaluator.x)
+            for over in values:
+                for part, holds in evaluator.condition(last.mnemonic, state.flags, over):
+                    way = (jumped, kinds[0]) if holds else (fallen, kinds[1])
+                    parts.setdefault(way, []).append(part)
+        return [Edge(address, union(found), kind) for (address, kind), found in parts.items()]
+
+
+def _depends(block: BasicBlock, state: State, x: Term) -> bool:
+    """Whether the jump at the end of a block depends on x, among other things."""
+    if block.is_conditional:
+        return state.flags is not None and any(_holds(t, x) for t in state.flags.parts[1:])
+    operands = block.last.operands
+    return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
+
+
+def _holds(term: Term, x: Term) -> bool:
+    if term == x or (bits_of(term) < bits_of(x) and trunc(x, bits_of(term)) == term):
+        return True
+    parts = () if term[0] == "new" else term[2:]
+    return any(_holds(part, x) for part in parts if isinstance(part, tuple))
+
+
+def _flags(block: BasicBlock) -> Flags | None:
+    """What the jump at the end of a block depends on, seen from the block alone."""
+    state = State()
+    for instruction in block.code[:-1]:
+        state.step(instruction)
+    return state.flags
+
+
+def _kinds(flags: Flags, mnemonic: str, x: Term) -> tuple[Kind, Kind]:
+    """Of the two ways that a conditional jump may go: taken, not taken."""
+    if flags.left[0] == "set":
+        inner = _kinds(Flags(*flags.left[3:6]), flags.left[2], x)
+        return inner if mnemonic == "jne" else (inner[1], inner[0])
+    if flags.kind == "bit":
+        return ("hit", "miss") if mnemonic == "jb" else ("miss", "hit")
+    if mnemonic not in ("je", "jne"):
+        return "order", "order"
+    left = flags.left[2] if flags.left[0] == "zext" else flags.left
+    masked = flags.kind != "cmp" and left[0] == "and" and x not in (left, flags.left)
+    return ("hit", "miss") if (mnemonic == "je") != masked else ("miss", "hit")
+
+
+def _scrutinee(flags: Flags | None, mnemonic: str) -> Term | None:
+    """The value that a first test is about.
+
+    Before a jump table compilers subtract the lowest label and compare without sign: then it is the
+    value before that. Widened values are taken as narrow as they were.
+    """
+    if flags is None or mnemonic not in CONDITIONS:
+        return None
+    x = flags.left
+    if x[0] == "set":
+        return _scrutinee(Flags(*x[3:6]), x[2])
+    if flags.kind == "bit" or value_of(flags.right) is None:
+        return None
+    if mnemonic in _UNSIGNED and x[0] == "add" and value_of(x[3]) is not None:
+        x = x[2]
+    x = _narrow(x)
+    return None if value_of(x) is not None else x
+
+
+def _narrow(term: Term) -> Term:
+    """What was read and then widened as it was before."""
+    if term[0] in ("zext", "sext") and term[2][0] in ("load", "start", "trunc", "new"):
+        return term[2]
+    return term

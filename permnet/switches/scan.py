@@ -1,0 +1,135 @@
+"""Many files gone through, in parallel: which can be read, and the switches of their functions."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from permnet.binary.assembler import LONGEST_TEXT, assembled
+from permnet.binary.binary import Binary, is_elf, open_binary
+from permnet.errors import PermnetError
+from permnet.switches.claim import Switch
+from permnet.switches.emulate import can_emulate
+from permnet.switches.find import find_switches
+
+PART = 200  # functions that a process is given at a time
+
+
+@dataclass(frozen=True)
+class FoundFunction:
+    """A function with switches, or with what looks like one."""
+
+    file: str
+    name: str
+    address: int
+    switches: tuple[Switch, ...]
+    relative: bool  # the file may be loaded anywhere: addresses count from its start
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "name": self.name,
+            "address": self.address,
+            "switches": [switch.to_json() for switch in self.switches],
+        }
+
+
+@dataclass(frozen=True)
+class Part:
+    """What became of some functions of a file, or why the file cannot be read."""
+
+    file: str
+    count: int
+    found: tuple[FoundFunction, ...] = ()
+    error: str = ""
+
+
+def files_of(paths: Sequence[Path]) -> Iterator[Path]:
+    """Files as given, and of folders the programs, libraries, objects and `.s` files in them."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        found = False
+        for folder, _, names in os.walk(path):
+            for name in sorted(names):
+                file = Path(folder, name)
+                if not file.is_symlink() and file.is_file() and _is_code(file):
+                    found = True
+                    yield file
+        if not found:
+            raise PermnetError(f"no ELF file and no .s file in {path}")
+
+
+def _is_code(path: Path) -> bool:
+    if path.suffix in (".s", ".S"):
+        return True
+    try:
+        return is_elf(path)
+    except OSError:
+        return True  # it is said when it is opened
+
+
+def scan(paths: Sequence[Path], jobs: int) -> Iterator[Part]:
+    """Parts of files in order, the last of each file with its number of functions."""
+    tasks = _tasks(paths)
+    first = list(islice(tasks, 2))
+    if jobs == 1 or len(first) < 2:
+        yield from map(_scan_part, first)
+        yield from map(_scan_part, tasks)
+        return
+    ignore = (signal.SIGINT, signal.SIG_IGN)  # whoever stops it needs to hear of it once only
+    with multiprocessing.get_context("spawn").Pool(jobs, signal.signal, ignore) as pool:
+        yield from pool.imap(_scan_part, [*first, *tasks])
+
+
+Task = tuple[str, int, int, str]
+
+
+def _tasks(paths: Sequence[Path]) -> Iterator[Task]:
+    """(file, first function, last, error) for each part of each file."""
+    for path in paths:
+        try:
+            count = sum(1 for _ in _binary(str(path)).functions())
+            for first in range(0, max(count, 1), PART):
+                yield str(path), first, min(first + PART, count), ""
+        except PermnetError as error:
+            yield str(path), 0, 0, str(error)
+
+
+def _scan_part(task: Task) -> Part:
+    file, first, last, error = task
+    if error:
+        return Part(file, 0, error=error)
+    emulate = can_emulate()
+    found = []
+    binary = _binary(file)
+    for function in islice(binary.functions(), first, last):
+        try:
+            switches = tuple(find_switches(function, emulate=emulate))
+        except PermnetError as error:
+            return Part(file, 0, error=f"{function.name}: {error}")
+        if switches:
+            found.append(
+                FoundFunction(file, function.name, function.address, switches, binary.is_relative)
+            )
+    return Part(file, last - first, tuple(found))
+
+
+@lru_cache(1)
+def _binary(file: str) -> Binary:
+    path = Path(file)
+    if path.suffix in (".s", ".S"):
+        try:
+            if path.stat().st_size > LONGEST_TEXT:
+                raise PermnetError(f"more than {LONGEST_TEXT} bytes of assembly")
+            return assembled(path.read_text(errors="replace"))
+        except OSError as error:
+            raise PermnetError(f"cannot read it: {error.strerror}") from error
+    with open_binary(path) as binary:
+        return binary
