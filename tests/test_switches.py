@@ -191,6 +191,8 @@ int f(int x) { if (x == 1) return g(1); else if (x == 5) return g(2); else if (x
                else if (x == 70) return g(7); return 4; }
 int sizes(int x) { if (x < 10) return g(1); if (x == 11) return g(2); if (x == 15) return g(3);
                    if (x == 99) return g(4); if (x > 1000) return g(5); return 0; }
+int before(int x) { if (x == 30) { g(5); } else { switch (x) { case 1: g(1); break; case 5: g(2);
+    break; case 9: g(3); break; case 12: g(4); } } return 0; }
 int plain(int x, int y) { if (x > y) return g(1); return g(2); }
 """
 
@@ -201,6 +203,8 @@ def test_chains_of_ifs_are_not_called_switches(tmp_path: Path) -> None:
     (chain,) = found["f"]
     assert chain.status == "refused"
     assert "chain of ifs" in chain.reason
+    (switch,) = found.pop("before")
+    assert (switch.status, blocks(switch)) == ("proven", [[1], [5], [9], [12]])
     assert not any(s.status == "proven" for switches in found.values() for s in switches)
     with open_binary(compiled(tmp_path, IF_CHAIN, "-O2", "-c")) as b:
         found = found_in(b)

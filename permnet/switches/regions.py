@@ -95,7 +95,9 @@ class Walker:
             missed = [edge.target for edge in region.edges if edge.kind == "miss"]
             block = self.graph.block(missed[0]) if missed else None
             following = self.region(block) if block else None
-            if following is None or following.x != region.x or following.head.address in found:
+            if following is None or following.x != region.x or len(following.tests) > 1:
+                break
+            if following.head.address in found:
                 break
             found.add(following.head.address)
             region = following
