@@ -124,6 +124,20 @@ b:  nop
     assert (a.name, a.size, b.name, b.size) == ("a", 1, "b", 2)
 
 
+def test_of_two_names_the_global_one_is_taken() -> None:
+    text = """
+    .type hidden, @function
+    .type shown, @function
+    .globl shown
+hidden:
+shown: ret
+    .size hidden, 1
+    .size shown, 1
+    """
+    (function,) = assembled(text).functions()
+    assert function.name == "shown"
+
+
 def test_assembly_without_directives_is_a_function() -> None:
     (bare,) = assembled("mov eax, DWORD PTR -4[rbp]\nje .L2\nret").functions()
     assert [i.mnemonic for i in instructions(bare)] == ["mov", "je", "ret"]

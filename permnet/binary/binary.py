@@ -22,6 +22,7 @@ from permnet.errors import PermnetError
 
 FUNCTION, DATA_OBJECT, SECTION_SYMBOL, FILE_SYMBOL, INDIRECT = 2, 1, 3, 4, 10
 UNDEFINED, RESERVED = 0, 0xFF00
+LOCAL = 0
 STUB = 16  # bytes of an entry of a procedure linkage table, and of an outside name here
 
 # Relocation: bytes written, relative to their own address or not.
@@ -145,6 +146,7 @@ class Binary:
         columns: list[tuple[np.ndarray, ...]] = []
         for table, (_, rows) in enumerate(self._symbol_tables):
             at = np.flatnonzero((rows["section"] != UNDEFINED) & (rows["section"] < RESERVED))
+            at = at[np.argsort(rows["info"][at] >> 4 == LOCAL, kind="stable")]  # global names win
             kept = rows[at]
             address = kept["value"].astype(np.int64)
             if self.is_object:
