@@ -21,7 +21,7 @@ _ENTRY = re.compile(
 _LABEL = re.compile(rf"{_PLACE}(?:<([^<>]+)>|([A-Za-z_]\w*)):")
 _GOTO = re.compile(rf"{_PLACE}goto (?:<([^<>]+)>|([A-Za-z_]\w*));")
 _RETURN = re.compile(rf"{_PLACE}return;")
-_STRUCTURE = re.compile(rf"{_PLACE}(?:[{{}}]|try|finally|)")
+_STRUCTURE = re.compile(rf"{_PLACE}(?:[{{}}]|try|finally|// predicted .*|)")
 _PROCESSED = re.compile(r"beginning to process the following SWITCH statement \(.*:(\d+)\) :.*")
 _FUNCTION = re.compile(r";; Function .* \(([^,\s]+), funcdef_no=")
 

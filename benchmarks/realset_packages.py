@@ -162,13 +162,12 @@ def with_sources(listed: str) -> str:
     """A list of package archives that asks for sources too, in either of apt's two formats.
 
     >>> with_sources("deb [arch=amd64] http://host/debian stable main\\n").splitlines()[1]
-    'deb-src http://host/debian stable main'
+    'deb-src [arch=amd64] http://host/debian stable main'
     >>> with_sources("Types: deb\\nURIs: http://host/debian\\n").splitlines()[0]
     'Types: deb deb-src'
     """
     listed = re.sub(r"^Types:\s*deb\s*$", "Types: deb deb-src", listed, flags=re.MULTILINE)
-    one_line = re.compile(r"^(deb\s+(?:\[[^]]*\]\s+)?(.*))$", re.MULTILINE)
-    return one_line.sub(r"\1\ndeb-src \2", listed)
+    return re.sub(r"^deb(\s.*)$", r"deb\1\ndeb-src\1", listed, flags=re.MULTILINE)
 
 
 def _ascending(versions: list[str]) -> list[str]:

@@ -76,8 +76,9 @@ def with_default(true: Switch, answer: Switch) -> bool:
 def same_partition(true: Switch, answer: Switch) -> bool:
     """Each label with those of its block, and with no other that goes elsewhere."""
     bits = true["bits"]
-    home = {label: i for i, group in enumerate(groups(answer, bits)) for label in group}
-    if labels(answer, bits) - labels(true, bits) or len(home) != len(labels(answer, bits)):
+    answered = groups(answer, bits)
+    home = {label: i for i, group in enumerate(answered) for label in group}
+    if home.keys() - labels(true, bits) or len(home) != sum(map(len, answered)):
         return False
     leads: dict[int | None, str] = {None: true["exit"]}  # None is the default
     for block, goes in zip(true["blocks"], true["goes"], strict=True):
