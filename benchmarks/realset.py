@@ -122,8 +122,8 @@ def as_written(
         return [_unknown(switch) for switch in source]
     partitions = [[*dispatch.targets.values()] for dispatch in last]
     found = pair(
-        [switch.labels for switch in source],
-        [[label for group in partition for label in group] for partition in partitions],
+        [{"blocks": switch.blocks, "bits": switch.bits} for switch in source],
+        [{"blocks": partition} for partition in partitions],
     )
     return [
         _record(switch, seen, None if at is None else partitions[at], len(source))
@@ -132,7 +132,8 @@ def as_written(
 
 
 def _unknown(switch: SourceSwitch) -> Record:
-    return {"line": switch.line, "blocks": switch.blocks, "agree": False, "scored": False}
+    told = {"line": switch.line, "bits": switch.bits, "blocks": switch.blocks}
+    return {**told, "agree": False, "scored": False}
 
 
 def _record(

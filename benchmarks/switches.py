@@ -76,12 +76,7 @@ def judged(records: list[dict[str, Any]], answers: Answers) -> Iterator[Judged]:
     for record in records:
         given = answers.get((record["object"], record["function"]), [])
         true = record["switches"]
-        width = max((switch.get("bits", 32) for switch in true), default=32)
-        paired = match.pair(
-            [match.labels(switch, switch.get("bits", width)) for switch in true],
-            [match.labels(switch, width) for switch in given],
-        )
-        for switch, at in zip(true, paired, strict=True):
+        for switch, at in zip(true, match.pair(true, given), strict=True):
             if switch["scored"]:
                 yield Judged(record, switch, None if at is None else given[at])
 

@@ -341,11 +341,19 @@ def test_only_the_true_partition_is_right(blocks, draw):
 
 
 def test_pairs_by_labels_then_by_order():
-    assert match.pair([{1, 2}, {5, 6}], [{5, 6, 7}, {1, 2}]) == [1, 0]
-    assert match.pair([{1, 2}, {1, 2}], [{1, 2}, {1, 2}]) == [0, 1]
-    assert match.pair([{1, 2}, {1, 2, 3}], [{1, 2, 3}]) == [None, 0]
-    assert match.pair([{1, 2}], [{3}]) == [None]
-    assert match.pair([], [{3}]) == []
+    def paired(left, right, bits=32):
+        return match.pair(
+            [{"blocks": [labels], "bits": bits} for labels in left],
+            [{"blocks": [labels]} for labels in right],
+        )
+
+    assert paired([{1, 2}, {5, 6}], [{5, 6, 7}, {1, 2}]) == [1, 0]
+    assert paired([{1, 2}, {1, 2}], [{1, 2}, {1, 2}]) == [0, 1]
+    assert paired([{1, 2}, {1, 2, 3}], [{1, 2, 3}]) == [None, 0]
+    assert paired([{1, 2}], [{3}]) == [None]
+    assert paired([{-56}], [{200}], bits=8) == [0]
+    assert paired([{-56}], [{200}], bits=32) == [None]
+    assert paired([], [{3}]) == []
 
 
 def test_scorer_finds_what_is_wrong_and_proven(records, tmp_path):
