@@ -165,6 +165,7 @@ def _record(
         "scored": scored,
         "single": scored and plain,
         "clean": scored and plain and not any(seen.empty),
+        "told": scored and plain and not any(seen.empty) and switch.told,
     }
 
 

@@ -25,6 +25,7 @@ _TYPES = {
     "_Float128": "__float128",
 }
 _MARKER = re.compile(r'# (\d+) "([^"]*)"')
+_BREAKABLE = ("SWITCH_STMT", "FOR_STMT", "WHILE_STMT", "DO_STMT")
 _INTEGER = 1  # the kind of an evaluated expression
 
 Label = int | str  # "default"
@@ -44,6 +45,7 @@ class SourceSwitch:
     depth: int  # of switches around it
     ranges: bool
     scattered: bool  # a label stands inside another statement of the body
+    told: bool  # whether a default is written can be seen in machine code, see `_Body.told`
 
     @property
     def labels(self) -> list[int]:
@@ -128,6 +130,7 @@ def _read(function: str, switch: Any, depth: int, file: str, line: int) -> Sourc
         depth=depth,
         ranges=reader.ranges,
         scattered=reader.read_labels != sum(1 for _ in _labels(body)),
+        told=reader.told(),
     )
 
 
@@ -167,12 +170,29 @@ class _Body:
         self.open = False  # nothing yet stands between the last label and here
         self.read_labels = 0
         self.ranges = False
+        self.left: set[int] = set()  # blocks with a `break` inside another statement
+        self.ended: set[int] = set()  # blocks with one at their end
+
+    def told(self) -> bool:
+        """Whether a default is in sight: not the last block, or some block jumps past its place.
+
+        A default at the end that all blocks leave by `return`, or enter, is the same code as a
+        switch without default and the same statements behind it.
+        """
+        named = [i for i, block in enumerate(self.blocks) if "default" in block]
+        if named and named[0] < len(self.blocks) - 1:
+            return True
+        last = len(self.blocks) - 1 - len(named)
+        return bool((self.left | (self.ended - {last})) - {*named})
 
     def read(self, statement: Any) -> None:
         kind = statement.kind.name
         if kind not in ("CASE_STMT", "DEFAULT_STMT"):
             if not _nothing(statement):
                 self.open = False
+            if self.blocks and any(_breaks(statement)):
+                last = _last(statement).kind.name == "BREAK_STMT"
+                (self.ended if last else self.left).add(len(self.blocks) - 1)
             return
         if not self.open:
             self.blocks.append([])
@@ -200,6 +220,22 @@ class _Body:
             if result:
                 library.clang_EvalResult_dispose(result)
         return value - (1 << self.bits) if self.signed and value >> (self.bits - 1) else value
+
+
+def _breaks(statement: Any) -> Iterator[bool]:
+    """The `break`s of a statement that leave the switch around it."""
+    if statement.kind.name == "BREAK_STMT":
+        yield True
+    elif statement.kind.name not in _BREAKABLE:
+        for child in statement.get_children():
+            yield from _breaks(child)
+
+
+def _last(statement: Any) -> Any:
+    """The statement at the end of a block in braces."""
+    while statement.kind.name == "COMPOUND_STMT":
+        *_, statement = statement.get_children()
+    return statement
 
 
 def _nothing(statement: Any) -> bool:

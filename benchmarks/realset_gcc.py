@@ -162,6 +162,13 @@ def _is_code(line: str) -> bool:
     return line.startswith(("[", "if (", "return")) or any(kind.fullmatch(line) for kind in known)
 
 
+def _ends(function: _Function, switch: Dispatch) -> bool:
+    """Whether nothing stands between the default's label and that of the switch's end."""
+    (labels,) = [labels for labels in function.order if switch.default in labels]
+    behind = labels[labels.index(switch.default) + 1 :]
+    return any(label.startswith("D.") and label not in switch.targets for label in behind)
+
+
 def _written(function: _Function, switch: Dispatch) -> WrittenSwitch:
     place = function.place()
     by_place: dict[int, list[int]] = {}
@@ -187,6 +194,8 @@ def _written(function: _Function, switch: Dispatch) -> WrittenSwitch:
     return WrittenSwitch(
         blocks=tuple(blocks[at] for at in ordered),
         goes=tuple(leads(at) for at in ordered),
-        empty=tuple(at in function.leads for at in ordered),
+        empty=tuple(
+            at in function.leads or (at == exit and _ends(function, switch)) for at in ordered
+        ),
         exit=leads(exit),
     )

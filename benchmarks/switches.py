@@ -25,7 +25,7 @@ from permnet.provenance import provenance
 COMMAND = ("rules", "model", "both")  # proposers of `permnet switches`
 PROPOSERS = (*COMMAND, "ascending", "angr")
 # Which switches are counted, and how; docs/switches-realset.md defines the parts.
-PARTS = ("clean", "single", "scored")
+PARTS = ("told", "clean", "single", "scored")
 
 Answers = dict[tuple[str, str], list[dict[str, Any]]]  # (object file, function) → switches
 
@@ -182,8 +182,8 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
     """Percentages for people to read; the counts are in the file."""
     lines = []
     for way, part in (
-        ("O0", "clean"), ("O0-no-tables", "clean"), ("O0", "single"), ("O0", "scored"),
-        ("O0-no-tables", "scored"), ("O2", "scored"),
+        ("O0", "clean"), ("O0", "told"), ("O0-no-tables", "clean"), ("O0-no-tables", "told"),
+        ("O0", "single"), ("O0", "scored"), ("O0-no-tables", "scored"), ("O2", "scored"),
     ):  # fmt: skip
         for name, ways in rows.items():
             counts = ways.get(way, {}).get(part)

@@ -182,6 +182,41 @@ def test_labels_are_converted_to_the_type_switched_on(tmp_path):
     assert second.blocks == ((-1,), (-56,))
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("case 1: return 1; case 2: return 2; default: return 3;", False),
+        ("case 1: return 1; case 2: return 2;", False),
+        ("case 1: return 1; case 2: break;", False),
+        ("case 1: return 1; case 2: x++; default: x--; break;", False),
+        ("case 1: return 1; case 2: { x++; break; } default: x--;", False),
+        ("case 1: while (x) { break; } case 2: return 2;", False),
+        ("case 1: x++; break; case 2: return 2;", True),
+        ("case 1: x++; break; case 2: return 2; default: x--;", True),
+        ("case 1: return 2; case 2: if (x) break; x++; default: x--;", True),
+        ("default: return 3; case 1: return 1; case 2: return 2;", True),
+    ],
+)
+def test_whether_a_default_is_in_sight(tmp_path, body, told):
+    (tmp_path / "f.i").write_text(f"int f(int x) {{ switch (x) {{ {body} }} return x; }}")
+    (seen,) = source_switches(tmp_path / "f.i")
+    assert seen.told == told
+
+
+def test_code_is_the_same_where_no_default_is_in_sight(tmp_path):
+    both = (
+        "case 1: return 1; case 2: x *= 3; default: x--; } return x",
+        "case 1: return 1; case 2: x *= 3; } x--; return x",
+    )
+    listings = []
+    for text in both:
+        (tmp_path / "f.i").write_text(f"int f(int x) {{ switch (x) {{ {text}; }}")
+        assert not source_switches(tmp_path / "f.i")[0].told
+        subprocess.run(["gcc", "-O0", "-S", "f.i"], cwd=tmp_path, check=True)
+        listings.append((tmp_path / "f.s").read_text())
+    assert listings[0] == listings[1]
+
+
 def test_a_list_of_gcc_is_read_whole_or_not_at_all():
     listed = "default: dflt [INV], [a b.c:3:1] case 'x'"
     with pytest.raises(ValueError, match="not understood"):
@@ -249,7 +284,7 @@ def true(blocks, empty=(), exit="end", bits=32, default=None):
         "empty": [i in empty for i in range(len(blocks))],
         "goes": [empty.get(i, exit if b == ["default"] else str(i)) for i, b in enumerate(blocks)],
         "exit": exit,
-        **dict.fromkeys(("scored", "single", "clean"), True),
+        **dict.fromkeys(("scored", "single", "clean", "told"), True),
     }
 
 
