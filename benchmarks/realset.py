@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.realset_clang import SourceSwitch, source_switches
 from benchmarks.realset_gcc import Dispatch, WrittenSwitch, lowered, written
-from benchmarks.realset_packages import PACKAGES, Archive, Package, Unit, build
+from benchmarks.realset_packages import HELD_OUT, PACKAGES, Archive, Package, Unit, build
 from benchmarks.switch_match import DEFAULT, pair
 from permnet.errors import PermnetError, unknown
 from permnet.provenance import provenance
@@ -252,18 +252,19 @@ def _unique(records: list[Record]) -> list[Record]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    names = [package.name for package in PACKAGES]
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--packages", nargs="+", default=names, metavar="NAME")
+    parser.add_argument("--packages", nargs="+", metavar="NAME", help="only these")
+    parser.add_argument("--held-out", action="store_true", help="the packages kept for the end")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, help="also write the statistics there")
     args = parser.parse_args()
-    for name in args.packages:
-        if name not in names:
-            raise unknown("package", name, names)
+    known = {package.name: package for package in (HELD_OUT if args.held_out else PACKAGES)}
+    for name in args.packages or ():
+        if name not in known:
+            raise unknown("package", name, known)
     out = args.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    chosen = [package for package in PACKAGES if package.name in args.packages]
+    chosen = [known[name] for name in args.packages or known]
     start = time.monotonic()
     records, versions = make(out, chosen, args.jobs)
     if not records:

@@ -53,6 +53,15 @@ PACKAGES = (
     Package("cjson", ("make", "static", "test")),
 )
 
+# Nobody looks at what fails here; chosen by name, for a build without further dependencies.
+HELD_OUT = (
+    Package("bzip2", ("make", "bzip2", "bzip2recover")),
+    Package("lz4", ("make", "lz4")),
+    Package("mawk", ("make",), (("./configure",),)),
+    Package("less", ("make",), (("./configure",),)),
+    Package("dash", ("make",), (("autoreconf", "-i"), ("./configure",))),
+)
+
 _WRAPPER = """#!/bin/sh
 if [ -n "$REALSET_LOG" ]; then printf '%s\\0' "$#" "$PWD" "$@" >> "$REALSET_LOG"; fi
 exec {compiler} "$@"
