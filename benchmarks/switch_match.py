@@ -104,3 +104,24 @@ def in_order_but_for_empty(true: Switch, answer: Switch) -> bool:
     order = {label: i for i, group in enumerate(groups(answer, bits)) for label in group}
     places = [order[min(block)] for block in kept if min(block) in order]
     return places == sorted(places)
+
+
+def difference(true: Switch, answer: Switch) -> str:
+    """How a partition that is not the true one differs from it.
+
+    `finer`: values of one true block are told apart, and nothing is joined, as when a block begins
+    with a further test of the same value. `coarser`: only blocks are joined. Else `other`.
+    """
+    bits = true["bits"]
+    home = {label: i for i, group in enumerate(groups(answer, bits)) for label in group}
+    known = {
+        narrowed(label, bits): goes
+        for block, goes in zip(true["blocks"], true["goes"], strict=True)
+        for label in block
+        if label != DEFAULT
+    }
+    pairs = {(known.get(x, true["exit"]), home.get(x)) for x in known.keys() | home.keys()}
+    pairs.add((true["exit"], None))
+    if len({answered for _, answered in pairs}) == len(pairs):
+        return "finer"
+    return "coarser" if len({meant for meant, _ in pairs}) == len(pairs) else "other"

@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,6 +138,8 @@ def wrong_but_proven(found: list[Judged]) -> list[dict[str, Any]]:
     return [
         {
             "where": one.where(),
+            "way": one.record["way"],
+            "difference": match.difference(one.true, one.answer),
             "true": one.true["blocks"],
             "answered": one.answer["blocks"],
         }
@@ -229,9 +232,12 @@ def main() -> None:
     wrong = {name: wrong_but_proven(ones) for name, ones in found.items()}
     print(table(rows))
     for name, listed in wrong.items():
-        print(f"{name}: {len(listed)} wrong answers marked proven")
+        kinds = Counter(f"{one['way']} {one['difference']}" for one in listed)
+        print(f"{name}: {len(listed)} wrong answers marked proven {dict(kinds)}")
         for one in listed:
-            print(f"  {one['where']}\n    true     {one['true']}\n    answered {one['answered']}")
+            print(
+                f"  {one['where']} ({one['difference']})\n    true     {one['true']}\n    answered {one['answered']}"
+            )
     if args.out:
         import torch
 

@@ -332,6 +332,15 @@ def test_empty_blocks_may_be_told_apart_or_not():
         assert not match.same_partition(switch, wrong), wrong
 
 
+def test_how_a_partition_differs():
+    switch = true([[3, 5], [1], [9]])
+    assert match.difference(switch, answer([3], [5], [1], [9])) == "finer"
+    assert match.difference(switch, answer([3, 5], [1], [9], [7])) == "finer"
+    assert match.difference(switch, answer([3, 5, 1], [9])) == "coarser"
+    assert match.difference(switch, answer([3, 5], [1])) == "coarser"
+    assert match.difference(switch, answer([3], [5, 1], [9])) == "other"
+
+
 def test_labels_count_modulo_the_width():
     switch = true([[-56], [3]], bits=8)
     assert match.in_order(switch, answer([200], [3]))
