@@ -235,9 +235,8 @@ def main() -> None:
         kinds = Counter(f"{one['way']} {one['difference']}" for one in listed)
         print(f"{name}: {len(listed)} wrong answers marked proven {dict(kinds)}")
         for one in listed:
-            print(
-                f"  {one['where']} ({one['difference']})\n    true     {one['true']}\n    answered {one['answered']}"
-            )
+            print(f"  {one['where']} ({one['difference']})")
+            print(f"    true     {one['true']}\n    answered {one['answered']}")
     if args.out:
         import torch
 
