@@ -20,6 +20,9 @@ _ENTRY = re.compile(
 )
 _LABEL = re.compile(rf"{_PLACE}(?:<([^<>]+)>|([A-Za-z_]\w*)):")
 _GOTO = re.compile(rf"{_PLACE}goto (?:<([^<>]+)>|([A-Za-z_]\w*));")
+_DECIDED = re.compile(
+    rf"{_PLACE}if \((-?\d+) (==|!=) (-?\d+)\) goto <([^<>]+)>; else goto <([^<>]+)>;"
+)
 _RETURN = re.compile(rf"{_PLACE}return;")
 _STRUCTURE = re.compile(rf"{_PLACE}(?:[{{}}]|try|finally|// predicted .*|)")
 _PROCESSED = re.compile(r"beginning to process the following SWITCH statement \(.*:(\d+)\) :.*")
@@ -126,8 +129,8 @@ def _read(lines: list[str]) -> _Function:
     function = _Function()
     after_label = False
     for line in _without_declarations(lines):
-        label, goto, switch = _LABEL.fullmatch(line), _GOTO.fullmatch(line), _SWITCH.fullmatch(line)
-        if label:
+        switch = _SWITCH.fullmatch(line)
+        if label := _LABEL.fullmatch(line):
             if not after_label:
                 function.order.append([])
             function.order[-1].append(label[1] or label[2])
@@ -135,12 +138,22 @@ def _read(lines: list[str]) -> _Function:
             continue
         if _STRUCTURE.fullmatch(line):
             continue
-        if after_label and (goto or _RETURN.fullmatch(line)):
-            function.leads[len(function.order) - 1] = goto[1] or goto[2] if goto else "return"
+        if after_label and (to := _bare_jump(line)):
+            function.leads[len(function.order) - 1] = to
         if switch:
             function.switches.append(entries(switch[1]))
         after_label = False
     return function
+
+
+def _bare_jump(line: str) -> str | None:
+    """Where a statement leads that does nothing but jump; `if (0 != 0)` is one too."""
+    if goto := _GOTO.fullmatch(line):
+        return goto[1] or goto[2]
+    if decided := _DECIDED.fullmatch(line):
+        left, sign, right, then, otherwise = decided.groups()
+        return then if (left == right) == (sign == "==") else otherwise
+    return "return" if _RETURN.fullmatch(line) else None
 
 
 def _without_declarations(lines: list[str]) -> Iterator[str]:

@@ -103,6 +103,19 @@ def test_empty_blocks_lead_where_their_jump_does(records):
     assert not switch["clean"]
 
 
+def test_a_block_behind_a_false_condition_is_empty(tmp_path):
+    source = tmp_path / "f.c"
+    source.write_text(
+        "int g(int); int f(int x) { switch (x) { case 1: g(1); break;"
+        " case 2: if (0) { g(2); break; } default: g(3); } return x; }"
+    )
+    found = compiled("mine", tmp_path / "o" / "mine", Unit(tmp_path, source, ()), tmp_path / "0")
+    (switch,) = of(found, "O0", "f")["switches"]
+    assert switch["blocks"] == ((1,), (2,), ("default",))
+    assert switch["empty"] == (False, True, False)
+    assert switch["goes"][1] == switch["exit"]
+
+
 def test_optimised_truth_is_a_partition(records):
     switches = of(records[1], "O2", "shapes")["switches"]
     assert [1000000000000] in [[*block] for block in switches[-1]["blocks"]]
