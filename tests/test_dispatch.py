@@ -12,10 +12,10 @@ from permnet.errors import PermnetError
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.intervals import runs
 from permnet.switches.model_data import examples, generate
-from permnet.switches.model_tokens import AFTER, DEFAULT, END, answer, claimed
+from permnet.switches.model_tokens import AFTER, BLOCKS, DEFAULT, END, answer, claimed
 from permnet.tasks.dispatch import MOST_LABELS, PRELUDE, sample
 from permnet.tasks.switch.assembly import is_label
-from permnet.tasks.switch.dataset import load
+from permnet.tasks.switch.dataset import load, vocabulary
 from permnet.tasks.switch.draw import Draw
 
 WAYS = [
@@ -45,7 +45,7 @@ def test_drawn_blocks_are_those_of_the_source(tmp_path_factory, seed):
 def parts(pair):
     """The labels answered for each address that a question lists."""
     source, target = pair
-    listed = source[source.index("<sep>") + 1 :]
+    listed = source[source.index(BLOCKS) + 1 :]
     found = [token for token, after in pairwise(listed) if after == ":"]
     answers, current = [], []
     for token in target:
@@ -99,7 +99,7 @@ JUMPS = {
 
 def followed(tokens, x):
     """Where a value goes, by the compares and jumps of a question alone."""
-    tests = tokens[: tokens.index("<sep>")]
+    tests = tokens[: tokens.index(BLOCKS)]
     at, compared = 0, None
     while at < len(tests):
         token = tests[at]
@@ -127,7 +127,7 @@ def test_a_question_holds_its_answer(level):
     made = examples([sample(Draw(f"solve/{level}/{i}")) for i in range(60)], way)
     solved = 0
     for pair in filter(None, made):
-        tests = pair[0][: pair[0].index("<sep>")]
+        tests = pair[0][: pair[0].index(BLOCKS)]
         plain = {"cmp", "jmp", "else", ":", *JUMPS}
         if not all(t in plain or is_label(t) or t.lstrip("-").isdecimal() for t in tests):
             continue
@@ -183,5 +183,6 @@ def test_a_set_depends_on_its_name_alone(tmp_path):
     second = [load(path) for path in generate(tmp_path / "b", 2, counts, ways, 10)]
     assert [len(split) for split in first] == [20, 30]
     assert [split.sha256 for split in first] == [split.sha256 for split in second]
+    assert "<eos>" in vocabulary(first[1], reserved=8, least=2)
     questions = {" ".join(source) for split in first for source, _ in split.pairs()}
     assert len(questions) == 50

@@ -1,9 +1,9 @@
 """A dispatch as the tokens that the model reads, and its answer as a claim.
 
-    cmp 5 je .L4 cmp 5 jg .L9 cmp 3 jne .L9 else .L2 <sep> .L2 : jmp .L9 .L4 : ret .L9 : into
+    cmp 5 je .L4 cmp 5 jg .L9 cmp 3 jne .L9 else .L2 blocks .L2 : jmp .L9 .L4 : ret .L9 : into
     3 ; 5 ; after ;
 
-Before `<sep>` stand the tests in order of address, without their registers: `else` names where the
+Before `blocks` stand the tests in order of address, without their registers: `else` names where the
 last jump of a test falls through to, unless another test stands there; jump tables are written out,
 value by value, and masks bit by bit. Behind it stands every address that the tests lead to, in
 order: whether other code jumps (`into`) or falls (`onto`) there, and how the code behind it ends.
@@ -19,9 +19,8 @@ from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.graph import BasicBlock, Graph, jump_target
 from permnet.switches.intervals import runs
 from permnet.switches.rules import Region
-from permnet.vocab import SEP, SPECIALS
 
-DEFAULT, AFTER, END = "default", "after", ";"
+BLOCKS, DEFAULT, AFTER, END = "blocks", "default", "after", ";"
 LONGEST_TABLE = 128
 HEAD = 8  # instructions of the first test's block that can belong to it
 
@@ -56,7 +55,7 @@ def question(graph: Graph, region: Region, scrutinee: Scrutinee) -> list[str]:
             tokens += _table(graph, region, test, writer)
         elif test.is_conditional and test.end != after:
             tokens += ["else", writer.name(test.end)]
-    tokens.append(SPECIALS[SEP])
+    tokens.append(BLOCKS)
     for at, address in enumerate(found):
         tokens += [writer.name(address), ":"]
         others = [graph.block(a) for a in graph.predecessors.get(address, set()) - tests]
