@@ -3,20 +3,25 @@
 from itertools import pairwise
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional as F
 
 from benchmarks.realset_clang import source_switches
+from permnet.batch import Batch, pad
 from permnet.binary.operands import Register
 from permnet.errors import PermnetError
+from permnet.models import PermNetI
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.intervals import runs
 from permnet.switches.model_data import examples, generate
 from permnet.switches.model_tokens import AFTER, BLOCKS, DEFAULT, END, answer, claimed
 from permnet.tasks.dispatch import MOST_LABELS, PRELUDE, sample
 from permnet.tasks.switch.assembly import is_label
-from permnet.tasks.switch.dataset import load, vocabulary
+from permnet.tasks.switch.dataset import build, load, vocabulary
 from permnet.tasks.switch.draw import Draw
+from permnet.vocab import PAD
 
 WAYS = [
     ("gcc", level, *tables) for level in ("-O0", "-O2") for tables in ((), ("-fno-jump-tables",))
@@ -186,3 +191,25 @@ def test_a_set_depends_on_its_name_alone(tmp_path):
     assert "<eos>" in vocabulary(first[1], reserved=8, least=2)
     questions = {" ".join(source) for split in first for source, _ in split.pairs()}
     assert len(questions) == 50
+
+
+@pytest.mark.slow
+def test_a_small_model_learns_questions_by_heart():
+    torch.manual_seed(0)
+    way = ("gcc", "-O0", "-fno-jump-tables")
+    made = filter(None, examples([sample(Draw(f"learn/{i}")) for i in range(60)], way))
+    split = build("learn", "train", "shuffled", "gcc", sorted(made, key=lambda p: len(p[0]))[:24])
+    vocab = vocabulary(split, reserved=32, least=1)
+    inputs, targets, _ = split.encoded(vocab)
+    batch = Batch(*(pad([row.tolist() for row in side]) for side in (inputs, targets)))
+    model = PermNetI(len(vocab), embedding=48, hidden=48)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(400):
+        logits = model(batch.inputs, batch.previous)
+        loss = F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=PAD)
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+    right = (logits.argmax(-1) == batch.targets) | (batch.targets == PAD)
+    assert right.all(1).float().mean() > 0.9

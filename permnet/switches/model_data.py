@@ -65,7 +65,10 @@ def _example(function: Function, blocks: Blocks) -> Pair | None:
             claim = next(claims(graph, region), None)
         except RefusedError:
             continue
-        if claim is None or not _as_drawn(claim, blocks):
+        # An answer names one default: code with copies of it, or without any, is left to the rules.
+        if claim is None or claim.copies or claim.default is None:
+            continue
+        if not _as_drawn(claim, blocks):
             continue
         source = question(graph, region, claim.scrutinee)
         target = answer(replace(claim, has_default=None in blocks), leaves(region))

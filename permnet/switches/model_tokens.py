@@ -16,8 +16,9 @@ from permnet.binary.decode import Instruction
 from permnet.binary.operands import Memory, Number, Register
 from permnet.errors import PermnetError
 from permnet.switches.claim import Block, Claim, Scrutinee
-from permnet.switches.graph import BasicBlock, Graph, jump_target
+from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import runs
+from permnet.switches.jumps import jump_target
 from permnet.switches.rules import Region
 
 BLOCKS, DEFAULT, AFTER, END = "blocks", "default", "after", ";"
