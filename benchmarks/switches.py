@@ -2,6 +2,7 @@
 
     python -m benchmarks.switches DIR [--proposers rules ascending] [--angr PYTHON] [--out FILE]
     python -m benchmarks.switches DIR --answers mine=answers.json
+    python -m benchmarks.switches DIR --proposers rules angr --angr PYTHON --sample 40
 
 DIR is the folder that benchmarks/realset.py made. Rules, model and both are what `permnet switches
 --proposer … --json` answers on its object files; any other program's answers are read from a file
@@ -10,6 +11,7 @@ in that format. What counts as right is in benchmarks/switch_match.py and docs/s
 
 import argparse
 import json
+import random
 import subprocess
 import sys
 import time
@@ -56,6 +58,15 @@ def read(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise PermnetError(f"{path} is not there: make it with python -m benchmarks.realset")
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def sampled(records: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """So many functions of each way of compiling, the same each time."""
+    found = []
+    for way in dict.fromkeys(record["way"] for record in records):
+        of_way = [r for r in records if r["way"] == way and any(s["scored"] for s in r["switches"])]
+        found += random.Random(0).sample(of_way, min(count, len(of_way)))
+    return found
 
 
 def indexed(answers: dict[str, Any], folder: Path) -> Answers:
@@ -206,10 +217,13 @@ def main() -> None:
     parser.add_argument("--proposers", nargs="*", choices=PROPOSERS, default=["rules", "ascending"])
     parser.add_argument("--answers", nargs="+", default=[], metavar="NAME=FILE")
     parser.add_argument("--angr", metavar="PYTHON", help="a Python that has angr")
+    parser.add_argument("--sample", type=int, metavar="N", help="N functions of each way only")
     parser.add_argument("--out", type=Path, help="write counts and cases there")
     args = parser.parse_args()
     folder = args.folder.resolve()
     records = read(folder)
+    if args.sample is not None:
+        records = sampled(records, args.sample)
     seconds: dict[str, float] = {}
     found: dict[str, list[Judged]] = {}
     for name in args.proposers:
@@ -241,7 +255,12 @@ def main() -> None:
         import torch
 
         about = provenance(torch.device("cpu"))
-        result: dict[str, Any] = {"scores": rows, "seconds": seconds, "wrong_but_proven": wrong}
+        result: dict[str, Any] = {
+            "sample": args.sample,
+            "scores": rows,
+            "seconds": seconds,
+            "wrong_but_proven": wrong,
+        }
         if {"rules", "model"} <= found.keys():
             result["only_model"] = only(found["model"], found["rules"])
             result["only_rules"] = only(found["rules"], found["model"])

@@ -41,7 +41,8 @@ def too_long(signum, frame):
 
 def answered(project, graph, name):
     walker = Switches()
-    signal.alarm(SECONDS)
+    # Again and again: an exception raised inside a callback of Python's own is swallowed.
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, 1)
     try:
         function = project.kb.functions.function(name=name)
         decompiled = project.analyses.Decompiler(function, cfg=graph.model)
@@ -50,7 +51,7 @@ def answered(project, graph, name):
     except Exception as error:  # whatever it is, angr has no answer
         print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return walker.found
 
 

@@ -465,6 +465,14 @@ def test_ascending_order_is_no_more_than_that():
     assert counts["in_order"] == counts["with_default"] == counts["proven"] == 0
 
 
+def test_a_sample_is_of_every_way_and_the_same_each_time(records):
+    found = records[1]
+    one = scorer.sampled(found, 1)
+    assert [record["way"] for record in one] == ["O0", "O0-no-tables", "O2"]
+    assert one == scorer.sampled(found, 1)
+    assert len(scorer.sampled(found, 100)) <= len(found)
+
+
 def test_scorer_says_what_is_missing(tmp_path):
     with pytest.raises(PermnetError, match=r"benchmarks\.realset"):
         scorer.read(tmp_path)
