@@ -24,7 +24,8 @@ from permnet.switches.claim import Claim
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import numbers
 from permnet.switches.model_tokens import answer, leaves, question
-from permnet.switches.rules import RefusedError, Walker, claims
+from permnet.switches.regions import Walker
+from permnet.switches.rules import RefusedError, claims
 from permnet.tasks.dispatch import PRELUDE, Blocks, Drawn, sample
 from permnet.tasks.switch.assembly import LABEL_NAMES, labels, renumbered, shuffled
 from permnet.tasks.switch.compiler import find_compiler

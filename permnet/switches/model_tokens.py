@@ -19,7 +19,7 @@ from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import runs
 from permnet.switches.jumps import jump_target
-from permnet.switches.rules import Region
+from permnet.switches.regions import Region
 
 BLOCKS, DEFAULT, AFTER, END = "blocks", "default", "after", ";"
 LONGEST_TABLE = 128
