@@ -21,11 +21,21 @@ ROOT = Path(permnet.__file__).parent
 
 
 def invocation() -> str:
-    """The command line of this process, as it was typed."""
+    """The command line of this process, without the folders of full paths.
+
+    They are of the machine, and no part of what was measured.
+    """
     program = Path(sys.argv[0])
     # `python -m permnet` runs permnet/__main__.py.
     name = program.parent.name if program.name == "__main__.py" else program.name
-    return shlex.join([name, *sys.argv[1:]])
+    words = (
+        word[: word.find("=") + 1] + _bare(word[word.find("=") + 1 :]) for word in sys.argv[1:]
+    )
+    return shlex.join([name, *words])
+
+
+def _bare(word: str) -> str:
+    return Path(word).name if word.startswith("/") else word
 
 
 def provenance(device: "torch.device") -> dict[str, Any]:

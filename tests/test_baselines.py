@@ -295,7 +295,7 @@ def trained(name: str) -> tuple[Seq2Seq, Vocab]:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
     generator = torch.Generator().manual_seed(0)
     recent = 1.0
-    for rows in epoch(data, 128, generator):
+    for _, rows in epoch([data], 128, generator):
         batch = lend(data.rows(rows), vocab, 0.6, generator)
         logits = model(batch.inputs, batch.previous, repeats=False)
         loss = F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=PAD)

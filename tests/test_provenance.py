@@ -46,9 +46,13 @@ def test_the_digest_changes_with_any_file_and_any_name(
     [
         (["/usr/bin/permnet", "train", "PI10"], "permnet train PI10"),
         (["/src/permnet/__main__.py", "sweep", "a b"], "permnet sweep 'a b'"),
+        (
+            ["permnet", "eval", "/home/me/run", "--out=/data/x.json", "a/b"],
+            "permnet eval run --out=x.json a/b",
+        ),
     ],
 )
-def test_the_command_is_what_was_typed(
+def test_the_command_is_what_was_typed_without_the_machines_folders(
     typed: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", typed)
