@@ -64,7 +64,7 @@ def compiled(package: str, objects: Path, unit: Unit, scratch: Path) -> list[Rec
             f"-fdump-tree-gimple-lineno={dumps['gimple']}",
             f"-fdump-tree-{stage}-details={dumps['lowered']}",
         )  # fmt: skip
-        gcc(unit, *options, "-c", "-o", str(made))
+        gcc(unit, *options, "-g", "-c", "-o", str(made))  # the same code, and its lines
         last = lowered(_read(dumps["lowered"]))
         listings = functions(assembly.read_text())
         if way == "O2":

@@ -9,7 +9,7 @@ it leads, or keep a `nop` for it. Blocks with the same `goes` may therefore be a
 apart, and such a one may be answered as the default where it goes to the same place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 DEFAULT = "default"
@@ -40,17 +40,22 @@ def labels(switch: Switch, bits: int) -> frozenset[int]:
     return frozenset().union(*groups(switch, bits))
 
 
-def pair(true: Sequence[Switch], answered: Sequence[Switch]) -> list[int | None]:
+def pair(
+    true: Sequence[Switch],
+    answered: Sequence[Switch],
+    may_be: Callable[[Switch, Switch], bool] = lambda one, other: True,
+) -> list[int | None]:
     """For each true switch of a function the answer that is meant for it, by their labels.
 
     The two with the largest share of labels in common belong together, the nearest in order where
-    shares are equal; then the next, and so on. What has no label in common is never paired.
+    shares are equal; then the next, and so on. What has no label in common is never paired, nor
+    what `may_be` says no to, which may know more than the labels.
     """
     candidates = []
     for i, one in enumerate(true):
         for j, other in enumerate(answered):
             left, right = labels(one, one["bits"]), labels(other, one["bits"])
-            if left & right:
+            if left & right and may_be(one, other):
                 candidates.append((-len(left & right) / len(left | right), abs(i - j), i, j))
     found: dict[int, int] = {}
     for *_, i, j in sorted(candidates):

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import switch_match as match
+from benchmarks.switch_lines import Origin, origins
 from permnet.errors import PermnetError
 from permnet.provenance import provenance
 
@@ -29,6 +30,9 @@ COMMAND = ("rules", "model", "both")  # proposers of `permnet switches`
 PROPOSERS = (*COMMAND, "ascending", "angr")
 # Which switches are counted, and how; docs/switches-realset.md defines the parts.
 PARTS = ("told", "clean", "single", "scored")
+# Verdicts by which the machine code is what an answer says, and no other statement's tests are in
+# it: the dump's own partition, or what gcc made of it afterwards.
+IN_CODE = ("right", "joined", "parted")
 
 Answers = dict[tuple[str, str], list[dict[str, Any]]]  # (object file, function) → switches
 
@@ -40,6 +44,7 @@ class Judged:
     record: dict[str, Any]
     true: dict[str, Any]
     answer: dict[str, Any] | None
+    origin: Origin | None = None  # at -O2, if the object has lines
 
     def holds(self, check: Callable[[dict[str, Any], dict[str, Any]], bool]) -> bool:
         return self.answer is not None and check(self.true, self.answer)
@@ -47,6 +52,15 @@ class Judged:
     @property
     def proven(self) -> bool:
         return self.answer is not None and self.answer.get("status") == "proven"
+
+    @property
+    def verdict(self) -> str:
+        """What the lines say of an answer: `right`, or why it is not the dump's partition."""
+        if self.answer is None:
+            return "unanswered"
+        if match.same_partition(self.true, self.answer):
+            return "right"
+        return self.origin.verdict(self.true, self.answer) if self.origin else "unknown"
 
     def where(self) -> str:
         record = self.record
@@ -83,14 +97,22 @@ def indexed(answers: dict[str, Any], folder: Path) -> Answers:
     return found
 
 
-def judged(records: list[dict[str, Any]], answers: Answers) -> Iterator[Judged]:
+def judged(records: list[dict[str, Any]], answers: Answers, folder: Path) -> Iterator[Judged]:
     """Every true switch that counts, with the answer meant for it."""
+    by_object: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for record in records:
+        place = (record["object"], record["function"])
+        if record["way"] == "O2" and place in answers:
+            by_object.setdefault(place[0], {})[place[1]] = answers[place]
+    known = {name: origins(folder / name, given) for name, given in by_object.items()}
     for record in records:
         given = answers.get((record["object"], record["function"]), [])
+        origin = known.get(record["object"], {}).get(record["function"])
         true = record["switches"]
-        for switch, at in zip(true, match.pair(true, given), strict=True):
+        pairs = match.pair(true, given, origin.may_be) if origin else match.pair(true, given)
+        for switch, at in zip(true, pairs, strict=True):
             if switch["scored"]:
-                yield Judged(record, switch, None if at is None else given[at])
+                yield Judged(record, switch, None if at is None else given[at], origin)
 
 
 def ascending(records: list[dict[str, Any]]) -> Answers:
@@ -141,6 +163,7 @@ def _optimised(found: list[Judged]) -> dict[str, int]:
         "partition": len(right),
         "proven": sum(one.proven for one in found),
         "proven_and_right": sum(one.proven for one in right),
+        "proven_and_right_in_code": sum(one.proven and one.verdict in IN_CODE for one in found),
     }
 
 
@@ -151,6 +174,7 @@ def wrong_but_proven(found: list[Judged]) -> list[dict[str, Any]]:
             "where": one.where(),
             "way": one.record["way"],
             "difference": match.difference(one.true, one.answer),
+            "verdict": one.verdict,
             "true": one.true["blocks"],
             "answered": one.answer["blocks"],
         }
@@ -238,18 +262,19 @@ def main() -> None:
         else:
             answers = indexed(from_command(name, folder), folder)
         seconds[name] = round(time.monotonic() - start, 1)
-        found[name] = [*judged(records, answers)]
+        found[name] = [*judged(records, answers, folder)]
     for given in args.answers:
         name, _, path = given.partition("=")
-        found[name] = [*judged(records, indexed(json.loads(Path(path).read_text()), folder))]
+        answers = indexed(json.loads(Path(path).read_text()), folder)
+        found[name] = [*judged(records, answers, folder)]
     rows = {name: scores(ones) for name, ones in found.items()}
     wrong = {name: wrong_but_proven(ones) for name, ones in found.items()}
     print(table(rows))
     for name, listed in wrong.items():
-        kinds = Counter(f"{one['way']} {one['difference']}" for one in listed)
-        print(f"{name}: {len(listed)} wrong answers marked proven {dict(kinds)}")
+        kinds = Counter(f"{one['way']} {one['verdict']}" for one in listed)
+        print(f"{name}: {len(listed)} proven and not what the dump says {dict(kinds)}")
         for one in listed:
-            print(f"  {one['where']} ({one['difference']})")
+            print(f"  {one['where']} ({one['difference']}, {one['verdict']})")
             print(f"    true     {one['true']}\n    answered {one['answered']}")
     if args.out:
         import torch

@@ -459,7 +459,7 @@ def test_scorer_finds_what_is_wrong_and_proven(records, tmp_path):
 
 def test_ascending_order_is_no_more_than_that():
     record = {"object": "o", "function": "f", "way": "O0", "switches": [true([[5], [1, 9]])]}
-    found = [*scorer.judged([record], scorer.ascending([record]))]
+    found = [*scorer.judged([record], scorer.ascending([record]), Path())]
     counts = scorer.scores(found)["O0"]["clean"]
     assert counts["partition"] == 1
     assert counts["in_order"] == counts["with_default"] == counts["proven"] == 0
