@@ -26,6 +26,7 @@ from typing import Any
 from benchmarks.realset_clang import SourceSwitch, source_switches
 from benchmarks.realset_gcc import Dispatch, WrittenSwitch, lowered, written
 from benchmarks.realset_packages import HELD_OUT, PACKAGES, Archive, Package, Unit, build
+from benchmarks.switch_lines import Place, tests
 from benchmarks.switch_match import DEFAULT, pair
 from permnet.errors import PermnetError, unknown
 from permnet.provenance import provenance
@@ -64,10 +65,14 @@ def compiled(package: str, objects: Path, unit: Unit, scratch: Path) -> list[Rec
             f"-fdump-tree-gimple-lineno={dumps['gimple']}",
             f"-fdump-tree-{stage}-details={dumps['lowered']}",
         )  # fmt: skip
-        gcc(unit, *options, "-g", "-c", "-o", str(made))  # the same code, and its lines
+        gcc(unit, *options, "-c", "-o", str(made))
         last = lowered(_read(dumps["lowered"]))
         listings = functions(assembly.read_text())
+        places: dict[str, list[Place]] = {}
         if way == "O2":
+            gcc(unit, *options, "-g", "-S", "-masm=intel", "-o", str(assembly))  # the same code
+            with_lines = functions(assembly.read_text())
+            places = {name: tests(listing) for name, listing in with_lines.items()}
             by_function = {name: optimised(found, source) for name, found in last.items()}
         else:
             first = written(_read(dumps["gimple"]), {switch.function for switch in source})
@@ -87,6 +92,7 @@ def compiled(package: str, objects: Path, unit: Unit, scratch: Path) -> list[Rec
                 "object": str(made.relative_to(objects.parent.parent)),
                 "assembly": listings[name],
                 "switches": switches,
+                **({"tests": places[name]} if name in places else {}),
             }
             for name, switches in by_function.items()
             if switches and name in listings

@@ -99,20 +99,32 @@ def indexed(answers: dict[str, Any], folder: Path) -> Answers:
 
 def judged(records: list[dict[str, Any]], answers: Answers, folder: Path) -> Iterator[Judged]:
     """Every true switch that counts, with the answer meant for it."""
-    by_object: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for record in records:
-        place = (record["object"], record["function"])
-        if record["way"] == "O2" and place in answers:
-            by_object.setdefault(place[0], {})[place[1]] = answers[place]
-    known = {name: origins(folder / name, given) for name, given in by_object.items()}
+    known = _origins(records, answers, folder)
     for record in records:
         given = answers.get((record["object"], record["function"]), [])
-        origin = known.get(record["object"], {}).get(record["function"])
+        origin = known.get((record["object"], record["function"]))
         true = record["switches"]
         pairs = match.pair(true, given, origin.may_be) if origin else match.pair(true, given)
         for switch, at in zip(true, pairs, strict=True):
             if switch["scored"]:
                 yield Judged(record, switch, None if at is None else given[at], origin)
+
+
+def _origins(
+    records: list[dict[str, Any]], answers: Answers, folder: Path
+) -> dict[tuple[str, str], Origin]:
+    """Of each function whose tests have known places: those at -O2."""
+    by_object: dict[str, dict[str, dict[str, Any]]] = {}
+    for record in records:
+        if "tests" in record and (record["object"], record["function"]) in answers:
+            by_object.setdefault(record["object"], {})[record["function"]] = record
+    found = {}
+    for path, functions in by_object.items():
+        places = {name: record["tests"] for name, record in functions.items()}
+        given = {name: answers[path, name] for name in functions}
+        for name, origin in origins(folder / path, places, given).items():
+            found[path, name] = origin
+    return found
 
 
 def ascending(records: list[dict[str, Any]]) -> Answers:

@@ -1,79 +1,161 @@
-"""Registers that hold one constant wherever a dispatch may look: table addresses kept across loops.
+"""Registers that hold one constant whichever way control came: table addresses kept across loops.
 
-A register with a single instruction in the function that changes it, by setting it to a constant
-(calls change some registers and preserve others), holds that constant everywhere behind that
-instruction: whatever way control takes from there on, nothing else sets it but the `pop`s before a
-return. Code that control reaches only through the instruction is found by leaving it out of the
-graph; as it cannot be known where indirect jumps lead, none of them may be reached without it.
+All ways through a function are followed at once, from its start on, with the constants that hold on
+every way to a place. An indirect jump leads to what its table of read-only data lists, if the
+table's address is such a constant, and else to every place of the function. Code that is reached in
+no such way, as handlers of exceptions are, is entered with nothing known. Taken for granted: a jump
+through a table does not read behind it, and no other function jumps into the middle of this one but
+its own cold part, which is why nothing is known where a condition leads out of the function.
 """
 
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from permnet.binary.decode import Instruction
 from permnet.binary.operands import GENERAL, Memory, Number, Register
 from permnet.switches.effects import written
-from permnet.switches.jumps import is_jump, jump_target
+from permnet.switches.jumps import ENDS, is_jump, is_padding, jump_target
 
 if TYPE_CHECKING:
     from permnet.switches.graph import Graph
 
-REGISTERS = frozenset(whole for whole, _, _ in GENERAL.values()) - {"rsp"}
+LONGEST_TABLE = 4096
+MOST_BLOCKS = 20_000
+
+Constants = dict[str, int]  # by the name of the whole register
 
 
-def fixed_registers(graph: "Graph") -> dict[str, tuple[int, frozenset[int]]]:
-    """Of each such register its constant and the blocks in which, from the start on, it holds."""
-    setters: dict[str, list[Instruction]] = {name: [] for name in REGISTERS}
-    for instruction in graph.code:
-        if is_jump(instruction):
-            continue
-        for name in written(instruction)[0] & REGISTERS:
-            if not _restores(graph, instruction, name):
-                setters[name].append(instruction)
-    found = {}
-    for name, instructions in setters.items():
-        if len(instructions) == 1 and (value := _constant(instructions[0], name)) is not None:
-            behind = _only_behind(graph, instructions[0])
-            if behind:
-                found[name] = (value, behind)
-    return found
+class FixedRegisters:
+    """The constants at each place of a function."""
+
+    def __init__(self, graph: "Graph") -> None:
+        self._graph = graph
+        self._starts = sorted(block.address for block in graph.blocks)
+        self._known: dict[int, Constants] = {}
+        if len(self._starts) > MOST_BLOCKS or any(map(self._leaves, graph.code)):
+            return
+        while not self._settle():  # a table lists what was not known to be a place
+            pass
+
+    def at(self, address: int) -> Constants:
+        """What is known before the instruction at an address."""
+        index = bisect_right(self._starts, address) - 1
+        start = self._starts[index] if index >= 0 else address
+        known = dict(self._known.get(start, {}))
+        for instruction in takewhile(lambda one: one.address < address, self._code(start)):
+            _step(known, instruction)
+        return known
+
+    def _leaves(self, instruction: Instruction) -> bool:
+        target = jump_target(instruction)
+        conditional = is_jump(instruction) and instruction.mnemonic not in ENDS
+        return conditional and target is not None and self._graph.instruction(target) is None
+
+    def _code(self, start: int) -> Iterator[Instruction]:
+        """From a place to the next one, or to the jump before it."""
+        following = bisect_right(self._starts, start)
+        stop = self._starts[following] if following < len(self._starts) else None
+        instruction = self._graph.instruction(start)
+        while instruction and instruction.address != stop:
+            yield instruction
+            if is_jump(instruction):
+                return
+            instruction = self._graph.instruction(instruction.end)
+
+    def _settle(self) -> bool:
+        """Follow all ways until nothing changes; False if new places were found."""
+        self._known = {}
+        self._visit([(self._graph.function.address, {})])
+        for start in self._starts:
+            if start not in self._known and not all(map(is_padding, self._code(start))):
+                self._visit([(start, {})])
+        found = self._known.keys() - {*self._starts}
+        self._starts = sorted({*self._starts, *found})
+        return not found
+
+    def _visit(self, pending: list[tuple[int, Constants]]) -> None:
+        while pending:
+            start, given = pending.pop()
+            before = self._known.get(start)
+            known = given if before is None else dict(before.items() & given.items())
+            if known == before:
+                continue
+            self._known[start] = known
+            after = dict(known)
+            code = [*self._code(start)]
+            for instruction in code:
+                _step(after, instruction)
+            pending += [(address, after) for address in self._successors(code, known)]
+
+    def _successors(self, code: list[Instruction], known: Constants) -> Iterator[int]:
+        if not code:
+            return
+        last = code[-1]
+        target = jump_target(last)
+        if target is not None and self._graph.instruction(target):
+            yield target
+        if last.mnemonic not in ENDS:
+            yield last.end
+        elif last.mnemonic == "jmp" and target is None:
+            table = _table(code, known)
+            yield from self._starts if table is None else self._listed(table)
+
+    def _listed(self, table: int) -> Iterator[int]:
+        """The addresses in a table of offsets, as many as lie in the function."""
+        read = self._graph.function.binary.read_only
+        for i in range(LONGEST_TABLE):
+            content = read(table + 4 * i, 4)
+            if content is None:
+                return
+            address = table + int.from_bytes(content, "little", signed=True)
+            if self._graph.instruction(address) is None:
+                return
+            yield address
 
 
-def _constant(instruction: Instruction, name: str) -> int | None:
+def _step(known: Constants, instruction: Instruction) -> None:
+    """What is known behind an instruction."""
+    if instruction.mnemonic.startswith("j"):
+        return
+    for name in written(instruction)[0]:
+        known.pop(name, None)
     match instruction.mnemonic, instruction.operands:
-        case "lea", (Register(name=target), Memory(base="rip") as place) if target == name:
-            return instruction.end + place.displacement
-        case "mov", (Register(name=target), Number(value=value)):
+        case "lea", (Register(name=target), Memory(base="rip") as place) if target in GENERAL:
+            if GENERAL[target][1] == 64 and not place.index:
+                known[target] = instruction.end + place.displacement
+        case (("mov" | "movabs"), (Register(name=target), Number(value=value))) if (
+            target in GENERAL
+        ):
             whole, bits, _ = GENERAL[target]
-            return value % (1 << bits) if whole == name and bits >= 32 else None
+            if bits >= 32:
+                known[whole] = value % (1 << bits)
+
+
+def _table(code: list[Instruction], before: Constants) -> int | None:
+    """The table that the jump at the end of a block goes through: its address plus an entry."""
+    known, entries, sums = dict(before), Constants(), Constants()
+    for instruction in code[:-1]:
+        loaded = added = None
+        match instruction.mnemonic, instruction.operands:
+            case "movsxd", (Register(), Memory(bits=32, scale=4, displacement=0) as place):
+                loaded = known.get(place.base)
+            case "add", (Register(name=one), Register(name=other)):
+                for entry, base in ((one, other), (other, one)):
+                    if entry in entries and known.get(base) == entries[entry]:
+                        added = entries[entry]
+        _step(known, instruction)
+        for name in written(instruction)[0]:
+            entries.pop(name, None)
+            sums.pop(name, None)
+        match instruction.operands:
+            case (Register(name=target), *_):
+                if loaded is not None:
+                    entries[target] = loaded
+                if added is not None:
+                    sums[target] = added
+    match code[-1].operands:
+        case (Register(name=target),):
+            return sums.get(target)
     return None
-
-
-def _restores(graph: "Graph", instruction: Instruction, name: str) -> bool:
-    """A `pop` behind which only other ends of the function follow."""
-    if instruction.mnemonic != "pop" or instruction.text != name:
-        return False
-    at: Instruction | None = instruction
-    while at and at.mnemonic in ("pop", "mov", "xor", "add", "lea", "vzeroupper"):
-        at = graph.instruction(at.end)
-    if at is None:
-        return False
-    target = jump_target(at)
-    leaves = target is not None and graph.instruction(target) is None
-    return at.mnemonic == "ret" or (at.mnemonic == "jmp" and leaves)
-
-
-def _only_behind(graph: "Graph", setter: Instruction) -> frozenset[int]:
-    """Blocks that control reaches only through an instruction; none if that cannot be known."""
-    reached: set[int] = set()
-    pending = [graph.function.address]
-    while pending:
-        block = graph.block(pending.pop())
-        if block is None or block.address in reached:
-            continue
-        reached.add(block.address)
-        if setter in block.code:
-            continue
-        if block.last.mnemonic == "jmp" and jump_target(block.last) is None:
-            return frozenset()
-        pending += block.successors
-    return frozenset(block.address for block in graph.blocks if block.address not in reached)

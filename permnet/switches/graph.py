@@ -7,8 +7,8 @@ from functools import cached_property
 from permnet.binary.binary import Function
 from permnet.binary.decode import Instruction, instructions
 from permnet.binary.operands import Memory
-from permnet.switches.fixed import fixed_registers
-from permnet.switches.jumps import ENDS, is_jump, jump_target
+from permnet.switches.fixed import FixedRegisters
+from permnet.switches.jumps import ENDS, is_jump, is_padding, jump_target
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BasicBlock:
     @property
     def is_padding(self) -> bool:
         """Nothing but what compilers put between blocks to align them."""
-        return all(i.mnemonic in ("nop", "int3") or i.text == "ax, ax" for i in self.code)
+        return all(map(is_padding, self.code))
 
     @property
     def successors(self) -> tuple[int, ...]:
@@ -76,9 +76,9 @@ class Graph:
         return found
 
     @cached_property
-    def fixed(self) -> dict[str, tuple[int, frozenset[int]]]:
-        """Registers that hold one constant, and in which blocks."""
-        return fixed_registers(self)
+    def fixed(self) -> FixedRegisters:
+        """Registers that hold one constant, place by place."""
+        return FixedRegisters(self)
 
     def block(self, address: int) -> BasicBlock | None:
         """From an address to the next jump or leader; None where no instruction starts."""

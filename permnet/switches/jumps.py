@@ -12,6 +12,11 @@ def is_jump(instruction: Instruction) -> bool:
     return mnemonic.startswith("j") or mnemonic in ENDS or mnemonic in _LOOPS
 
 
+def is_padding(instruction: Instruction) -> bool:
+    """What compilers put between blocks to align them."""
+    return instruction.mnemonic in ("nop", "int3") or instruction.text == "ax, ax"
+
+
 def jump_target(instruction: Instruction) -> int | None:
     """Where a jump leads, if that is written in it."""
     if not is_jump(instruction) or instruction.mnemonic in ("ret", "retf"):

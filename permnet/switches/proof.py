@@ -46,11 +46,7 @@ def prove(graph: Graph, claim: Claim) -> None:
 
 def known_registers(graph: Graph, claim: Claim) -> dict[str, int]:
     """Registers that hold a constant where a dispatch begins."""
-    return {
-        name: value
-        for name, (value, blocks) in graph.fixed.items()
-        if graph.block_of(claim.start) in blocks
-    }
+    return graph.fixed.at(claim.start)
 
 
 def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:

@@ -135,11 +135,8 @@ class Walker:
         return None
 
     def _constants(self, head: BasicBlock) -> dict[str, Term]:
-        return {
-            name: const(value, 64)
-            for name, (value, blocks) in self.graph.fixed.items()
-            if head.address in blocks
-        }
+        known = self.graph.fixed.at(head.address)
+        return {name: const(value, 64) for name, value in known.items()}
 
     def _is_apart(self, region: Region) -> bool:
         """Whether the first test is an `if` before the switch.
