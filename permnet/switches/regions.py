@@ -274,18 +274,24 @@ class Walker:
 
 
 def _depends(block: BasicBlock, state: State, x: Term) -> bool:
-    """Whether the jump at the end of a block depends on x, among other things."""
+    """Whether the jump at the end of a block depends on x, among other things.
+
+    An index into a table or a mask may be wider than what was compared with its length.
+    """
     if block.is_conditional:
-        return state.flags is not None and any(_holds(t, x) for t in state.flags.parts[1:])
+        flags = state.flags
+        return flags is not None and any(_holds(t, x, flags.kind == "bit") for t in flags.parts[1:])
     operands = block.last.operands
-    return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
+    return any(_holds(state.value(operand, 64, block.end), x, True) for operand in operands)
 
 
-def _holds(term: Term, x: Term) -> bool:
-    if term == x or (bits_of(term) < bits_of(x) and trunc(x, bits_of(term)) == term):
+def _holds(term: Term, x: Term, wider: bool) -> bool:
+    """Whether x or a low part of it is in a term, or else what x is the low part of."""
+    common = min(bits_of(term), bits_of(x))
+    if (wider or common == bits_of(term)) and trunc(term, common) == trunc(x, common):
         return True
     parts = () if term[0] == "new" else term[2:]
-    return any(_holds(part, x) for part in parts if isinstance(part, tuple))
+    return any(_holds(part, x, wider) for part in parts if isinstance(part, tuple))
 
 
 def _flags(block: BasicBlock) -> Flags | None:
