@@ -34,6 +34,7 @@ class FixedRegisters:
         self._graph = graph
         self._starts = sorted(block.address for block in graph.blocks)
         self._known: dict[int, Constants] = {}
+        self._named = {a for one in graph.code for a in _set(one).values()}
         if len(self._starts) > MOST_BLOCKS or any(map(self._leaves, graph.code)):
             return
         while not self._settle():  # a table lists what was not known to be a place
@@ -103,11 +104,14 @@ class FixedRegisters:
             yield from self._starts if table is None else self._listed(table)
 
     def _listed(self, table: int) -> Iterator[int]:
-        """The addresses in a table of offsets, as many as lie in the function."""
+        """The addresses in a table of offsets, as many as lie in the function.
+
+        It ends where something begins that the function names by its address, as the next table.
+        """
         read = self._graph.function.binary.read_only
-        for i in range(LONGEST_TABLE):
-            content = read(table + 4 * i, 4)
-            if content is None:
+        for place in range(table, table + 4 * LONGEST_TABLE, 4):
+            content = read(place, 4)
+            if content is None or (place > table and place in self._named):
                 return
             address = table + int.from_bytes(content, "little", signed=True)
             if self._graph.instruction(address) is None:
@@ -121,16 +125,22 @@ def _step(known: Constants, instruction: Instruction) -> None:
         return
     for name in written(instruction)[0]:
         known.pop(name, None)
+    known |= _set(instruction)
+
+
+def _set(instruction: Instruction) -> Constants:
+    """The register that an instruction sets to a constant, if it does."""
     match instruction.mnemonic, instruction.operands:
-        case "lea", (Register(name=target), Memory(base="rip") as place) if target in GENERAL:
-            if GENERAL[target][1] == 64 and not place.index:
-                known[target] = instruction.end + place.displacement
+        case "lea", (Register(name=target), Memory(base="rip", index="") as place):
+            if target in GENERAL and GENERAL[target][1] == 64:
+                return {target: instruction.end + place.displacement}
         case (("mov" | "movabs"), (Register(name=target), Number(value=value))) if (
             target in GENERAL
         ):
             whole, bits, _ = GENERAL[target]
             if bits >= 32:
-                known[whole] = value % (1 << bits)
+                return {whole: value % (1 << bits)}
+    return {}
 
 
 def _table(code: list[Instruction], before: Constants) -> int | None:
