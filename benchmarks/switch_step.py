@@ -11,7 +11,6 @@ compared with those of the plain path. Times are medians of CUDA events.
 import argparse
 import itertools
 import json
-import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 
+from benchmarks.speed import milliseconds
 from permnet.batch import Batch, Bucket, buckets, renamed
 from permnet.build import build
 from permnet.config import ModelConfig, TrainConfig
@@ -87,21 +87,6 @@ def agreement(bench: Bench, name: str) -> float:
     return max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(*found, strict=True))
 
 
-def milliseconds(f: Callable[[], object], seconds: float = 1.5) -> float:
-    f()
-    torch.cuda.synchronize()
-    times: list[float] = []
-    until = time.monotonic() + seconds
-    while len(times) < 3 or (time.monotonic() < until and len(times) < 50):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        f()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end))
-    return statistics.median(times)
-
-
 def breakdown(f: Callable[[], object]) -> list[dict[str, Any]]:
     """The kernels that take longest in one step."""
     from torch.profiler import ProfilerActivity, profile
@@ -123,7 +108,7 @@ def measured(
     torch.cuda.reset_peak_memory_stats()
     began = time.monotonic()
     step = bench.step(name, precision, batch, bucket)
-    ms = milliseconds(step, 0.5)
+    ms = milliseconds(step, least=3, seconds=0.5)
     return {
         "model": name,
         "precision": precision,

@@ -86,3 +86,13 @@ def _operand(text: str) -> Operand:
         else:
             base = name
     return Memory(SIZES.get(size, 0), segment or "", base, index, scale, displacement)
+
+
+def operation_bits(operands: tuple[Operand, ...]) -> int:
+    """The size of an operation, from its first operand."""
+    match operands:
+        case (Register() as register, *_) if register.general:
+            return register.general[1]
+        case (Memory() as memory, *_):
+            return memory.bits or 64
+    return 64

@@ -4,7 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from permnet.binary.decode import Instruction
-from permnet.binary.operands import GENERAL, Memory, Number, Operand, Register
+from permnet.binary.operands import (
+    GENERAL,
+    Memory,
+    Number,
+    Operand,
+    Register,
+    operation_bits,
+)
 from permnet.switches.claim import Scrutinee
 from permnet.switches.effects import written
 
@@ -271,7 +278,7 @@ class Cpu:
         mnemonic, operands, end = instruction.mnemonic, instruction.operands, instruction.end
         if mnemonic in _STOPS:
             raise UnprovenError(f"values run into {mnemonic} at {instruction.address:#x}")
-        bits = _bits(operands)
+        bits = operation_bits(operands)
         if mnemonic in _EXTENDS:
             narrow, wide = _EXTENDS[mnemonic]
             self._set(wide, self._extended(self._register(narrow), narrow, wide))
@@ -347,7 +354,7 @@ class Cpu:
         if mnemonic in ("mov", "movabs"):
             return self._value(operands[1], bits, end)
         if mnemonic in ("movzx", "movsx", "movsxd"):
-            narrow = _bits(operands[1:])
+            narrow = operation_bits(operands[1:])
             value = self._whole(operands[1], narrow, end)
             if value is None or value.base:
                 return None
@@ -457,12 +464,3 @@ _ORDERS = {
     "le": ((-1, 0), True),
     "g": ((1,), True),
 }
-
-
-def _bits(operands: tuple[Operand, ...]) -> int:
-    match operands:
-        case (Register() as register, *_) if register.general:
-            return register.general[1]
-        case (Memory() as memory, *_):
-            return memory.bits or 64
-    return 64

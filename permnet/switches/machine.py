@@ -4,7 +4,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from permnet.binary.decode import Instruction
-from permnet.binary.operands import GENERAL, Memory, Number, Operand, Register
+from permnet.binary.operands import (
+    GENERAL,
+    Memory,
+    Number,
+    Operand,
+    Register,
+    operation_bits,
+)
 from permnet.switches.effects import written
 from permnet.switches.terms import Term, binary, bits_of, const, extended, made, new, signed, trunc
 
@@ -114,7 +121,7 @@ class State:
     def step(self, instruction: Instruction) -> Effect:
         """Run an instruction other than a jump; what it changed beside registers and flags."""
         mnemonic, operands, end = instruction.mnemonic, instruction.operands, instruction.end
-        bits = _bits(operands)
+        bits = operation_bits(operands)
         self.at = instruction.address
         first = operands[0] if operands else None
         if mnemonic in ("cmp", "test", "bt") and len(operands) == 2:
@@ -201,13 +208,3 @@ def _slot(address: Term) -> tuple[str, int] | None:
 
 def _overlap(low: int, bits: int, other: int, term: Term) -> bool:
     return low < other + bits_of(term) // 8 and other < low + bits // 8
-
-
-def _bits(operands: tuple[Operand, ...]) -> int:
-    """The size of an operation, from its first operand."""
-    match operands:
-        case (Register() as register, *_) if register.general:
-            return register.general[1]
-        case (Memory() as memory, *_):
-            return memory.bits or 64
-    return 64
