@@ -9,9 +9,11 @@ from hypothesis import settings
 # Virtual machines may announce AMX and then fault on it: bf16 on a CPU is tested without.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
-# No deadlines: test machines are slow at times.
-settings.register_profile("permnet", deadline=None)
-settings.load_profile("permnet")
+# No deadlines: test machines are slow at times. The same examples every time, so that a change is
+# judged by what it changes; HYPOTHESIS_PROFILE=explore looks for new ones.
+settings.register_profile("permnet", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "permnet"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
