@@ -62,11 +62,31 @@ def test_a_file_that_cannot_be_read_is_a_failure(
     assert (found, told["failed"]) == (code, failed)
 
 
+def test_files_run_side_by_side_and_a_lost_process_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def alone(file: str, out: Path) -> int:
+        if file == "killed":
+            return -9
+        failures = [{"test": file, "reason": "wrong"}] if file == "bad" else []
+        told = {"date": "today", "passed": 3, "failed": len(failures), "skipped": 1}
+        out.write_text(json.dumps({**told, "failures": failures}))
+        return len(failures)
+
+    monkeypatch.setattr(gpu, "_alone", alone)
+    out = tmp_path / "all.json"
+    assert gpu.side_by_side(["good", "fine"], 2, out) == 0
+    assert gpu.side_by_side(["good", "bad", "killed"], 2, out) == 1
+    told = json.loads(out.read_text())
+    assert (told["date"], told["passed"], told["failed"], told["skipped"]) == ("today", 6, 2, 2)
+    assert [failure["test"] for failure in told["failures"]] == ["bad", "killed"]
+
+
 def test_without_a_gpu_nothing_is_run_or_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert gpu.main() == 2
+    assert gpu.main([]) == 2
     assert "no CUDA device is here" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
