@@ -6,7 +6,8 @@ them; `_settle` and `_held_backward` put their parts together. Positions that ho
 fetched HELD at a time: most tokens stand in few, a bracket in a hundred, and then all others wait.
 
 The tanh of the attention is most of the arithmetic. Of e^2a and e^2b, which are formed once for a
-step and once for all, it needs one division: tanh(a + b) = 1 - 2 / (1 + e^2a e^2b).
+step and once for all, it needs r = 1 / (1 + e^2a e^2b): tanh(a + b) is 1 - 2 r, and its slope
+4 (r - r²). As the square of a reciprocal root r is two instructions, as a quotient it is eight.
 """
 
 from dataclasses import replace
@@ -37,9 +38,10 @@ def _power(x):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _tanh(a, b):  # type: ignore[no-untyped-def]
-    """tanh of a sum, out of the powers of its parts."""
-    return 1 - 2 / (1 + a * b)
+def _r(a, b):  # type: ignore[no-untyped-def]
+    """1 / (1 + a b), out of which tanh and its slope are made."""
+    root = tl.rsqrt(1 + a * b)
+    return root * root
 
 
 @triton.jit
@@ -119,37 +121,24 @@ def _ask(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _leave(top, total, acc, sums, parts, used):  # type: ignore[no-untyped-def]
-    """The sums of all rows, relative to the highest of their tops."""
-    highest = tl.max(top, 0)
-    scale = tl.exp(top - highest)
-    tl.store(sums, highest)
-    tl.store(sums + 1, tl.sum(total * scale, 0))
-    tl.store(parts, tl.sum(acc * scale[:, None], 0), mask=used)
-
-
-@triton.jit
 def _look(  # type: ignore[no-untyped-def]
     looking, m_e, keys, score, lengths, looked, asked, sums, parts, L, D, A, ROW, SPAN,
     RESOLVES: tl.constexpr, CHUNK: tl.constexpr, AS: tl.constexpr, DS: tl.constexpr,
 ):  # fmt: skip
     """One program: SPAN positions of one example; scores, and sums relative to the span's top.
 
-    Each row of a tile has sums of its own until the end: rows lie in different warps, and those
-    would have to wait for each other.
+    The keys first, M_e when the top is known: sums that follow a rising top would be scaled anew
+    with every tile.
     """
     b, split = tl.program_id(0).to(tl.int64), tl.program_id(1)
     k, d = tl.arange(0, AS), tl.arange(0, DS)
     of_h = _power(tl.load(looking + b * ROW + k, mask=k < A, other=0.0))
     v = tl.load(score + k, mask=k < A, other=0.0)
+    all_v = tl.sum(v, 0)
     begin = split * SPAN
     end = tl.minimum(begin + SPAN, tl.load(lengths + b))
-    top = tl.full([CHUNK], LEAST, dtype=tl.float32)
-    total = tl.zeros([CHUNK], dtype=tl.float32)
-    q_top = tl.full([CHUNK], LEAST, dtype=tl.float32)
-    q_total = tl.zeros([CHUNK], dtype=tl.float32)
-    acc = tl.zeros([CHUNK, DS], dtype=tl.float32)
-    q_acc = tl.zeros([CHUNK, DS], dtype=tl.float32)
+    tops = tl.full([CHUNK], LEAST, dtype=tl.float32)
+    q_tops = tl.full([CHUNK], LEAST, dtype=tl.float32)
     for start in range(begin, end, CHUNK):
         j = start + tl.arange(0, CHUNK)
         live = j < end
@@ -157,25 +146,39 @@ def _look(  # type: ignore[no-untyped-def]
         inner = tl.load(
             keys + row[:, None] * A + k[None, :], mask=live[:, None] & (k < A)[None, :], other=0.0
         )
-        found = tl.sum(_tanh(of_h[None, :], inner.to(tl.float32)) * v[None, :], 1)
+        found = all_v - 2 * tl.sum(_r(of_h[None, :], inner.to(tl.float32)) * v[None, :], 1)
         tl.store(looked + row, found, mask=live)
+        tops = tl.maximum(tops, tl.where(live, found, LEAST))
+        if RESOLVES:
+            q_tops = tl.maximum(q_tops, tl.load(asked + row, mask=live, other=LEAST))
+    tl.debug_barrier()  # the scores are read back by other threads than wrote them
+    top, q_top = tl.max(tops, 0), tl.max(q_tops, 0)
+    total = tl.zeros([CHUNK], dtype=tl.float32)
+    q_total = tl.zeros([CHUNK], dtype=tl.float32)
+    acc = tl.zeros([CHUNK, DS], dtype=tl.float32)
+    q_acc = tl.zeros([CHUNK, DS], dtype=tl.float32)
+    for start in range(begin, end, CHUNK):
+        j = start + tl.arange(0, CHUNK)
+        live = j < end
+        row = b * L + j
         tile = tl.load(
             m_e + row[:, None] * D + d[None, :], mask=live[:, None] & (d < D)[None, :], other=0.0
         ).to(tl.float32)
-        higher = tl.maximum(top, tl.where(live, found, LEAST))
-        scale, power = tl.exp(top - higher), tl.where(live, tl.exp(found - higher), 0.0)
-        total, top = total * scale + power, higher
-        acc = acc * scale[:, None] + power[:, None] * tile
+        power = tl.exp(tl.load(looked + row, mask=live, other=LEAST) - top)
+        total += power
+        acc += power[:, None] * tile
         if RESOLVES:
-            query = tl.load(asked + row, mask=live, other=0.0)
-            higher = tl.maximum(q_top, tl.where(live, query, LEAST))
-            scale, power = tl.exp(q_top - higher), tl.where(live, tl.exp(query - higher), 0.0)
-            q_total, q_top = q_total * scale + power, higher
-            q_acc = q_acc * scale[:, None] + power[:, None] * tile
+            power = tl.exp(tl.load(asked + row, mask=live, other=LEAST) - q_top)
+            q_total += power
+            q_acc += power[:, None] * tile
     at = b * tl.num_programs(1) + split
-    _leave(top, total, acc, sums + at * 4, parts + at * 2 * D + d, d < D)
+    tl.store(sums + at * 4, top)
+    tl.store(sums + at * 4 + 1, tl.sum(total, 0))
+    tl.store(parts + at * 2 * D + d, tl.sum(acc, 0), mask=d < D)
     if RESOLVES:
-        _leave(q_top, q_total, q_acc, sums + at * 4 + 2, parts + (at * 2 + 1) * D + d, d < D)
+        tl.store(sums + at * 4 + 2, q_top)
+        tl.store(sums + at * 4 + 3, tl.sum(q_total, 0))
+        tl.store(parts + (at * 2 + 1) * D + d, tl.sum(q_acc, 0), mask=d < D)
 
 
 @triton.jit
@@ -211,8 +214,8 @@ def _look_backward(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """One program: SPAN positions of one example.
 
-    With u the slope of the hidden layer's tanh it leaves Σ w dw u and Σ w u, out of which the
-    gradient of the attention follows when the mean Σ w dw of the whole example is known.
+    With u a quarter of the slope of the hidden layer's tanh it leaves Σ w dw u and Σ w u, out of
+    which the gradient of the attention follows when the mean Σ w dw of the whole example is known.
     """
     b, split = tl.program_id(0).to(tl.int64), tl.program_id(1)
     k, d = tl.arange(0, AS), tl.arange(0, DS)
@@ -245,10 +248,10 @@ def _look_backward(  # type: ignore[no-untyped-def]
         inner = tl.load(
             keys + row[:, None] * A + k[None, :], mask=live[:, None] & (k < A)[None, :], other=0.0
         )
-        hidden = _tanh(of_h[None, :], inner.to(tl.float32))
-        slope = 1 - hidden * hidden
-        w_dw_u += (w * dw)[:, None] * slope
-        w_u += w[:, None] * slope
+        r = _r(of_h[None, :], inner.to(tl.float32))
+        u = r - r * r
+        w_dw_u += (w * dw)[:, None] * u
+        w_u += w[:, None] * u
     at = b * tl.num_programs(1) + split
     tl.store(sums + at * 2, tl.sum(mean, 0))
     tl.store(sums + at * 2 + 1, tl.sum(q_mean, 0))
@@ -272,7 +275,7 @@ def _held_backward(  # type: ignore[no-untyped-def]
     w_dw_u = tl.sum(tl.load(parts + (at * 2)[:, None] * A + k[None, :], mask=used, other=0.0), 0)
     w_u = tl.sum(tl.load(parts + (at * 2 + 1)[:, None] * A + k[None, :], mask=used, other=0.0), 0)
     v = tl.load(score + k, mask=k < A, other=0.0)
-    tl.store(dlooking + b * LOOKING + k, v * (w_dw_u - mean * w_u), mask=k < A)
+    tl.store(dlooking + b * LOOKING + k, 4 * v * (w_dw_u - mean * w_u), mask=k < A)
     length = tl.load(lengths + b)
     for start in range(0, length, BLOCK):
         j = start + tl.arange(0, BLOCK)
@@ -342,17 +345,19 @@ def _keys_backward(  # type: ignore[no-untyped-def]
     inner = tl.load(keys + at, mask=cells, other=0.0).to(tl.float32)
     v = tl.load(score + k, mask=used, other=0.0)
     acc = tl.zeros([CHUNK, AS], dtype=tl.float32)
-    of_score = tl.zeros([CHUNK, AS], dtype=tl.float32)
+    of_r = tl.zeros([CHUNK, AS], dtype=tl.float32)
+    of_all = tl.zeros([CHUNK], dtype=tl.float32)
     if split * CHUNK < tl.load(lengths + b):
         for t in range(T):
             of_h = _power(tl.load(looking + (t * B + b) * A + k, mask=used, other=0.0))
             g = tl.load(dlooked + t * STEP + b * L + j, mask=live, other=0.0)
-            hidden = _tanh(of_h[None, :], inner)
-            acc += g[:, None] * (1 - hidden * hidden)
-            of_score += g[:, None] * hidden
-    tl.store(dkeys + at, acc * v[None, :], mask=cells)
+            r = _r(of_h[None, :], inner)
+            acc += g[:, None] * (r - r * r)
+            of_r += g[:, None] * r
+            of_all += g
+    tl.store(dkeys + at, acc * (4 * v)[None, :], mask=cells)
     one = b * tl.num_programs(1) + split
-    tl.store(dscore + one * A + k, tl.sum(of_score, 0), mask=used)
+    tl.store(dscore + one * A + k, tl.sum(of_all, 0) - 2 * tl.sum(of_r, 0), mask=used)
 
 
 def _sizes(source: Source) -> tuple[int, int, int]:
