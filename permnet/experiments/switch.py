@@ -13,12 +13,12 @@ from permnet.tasks.switch.benchmark import NAMES, switch_benchmark
 
 MODELS: tuple[ModelName, ...] = ("copy-decompiler", "decompiler")
 SETS = ("switch-20", "switch-6-raw")
-RATES = (0.0003, 0.001, 0.003)
+RATES = (0.001, 0.003, 0.006)
 
 _TRAIN = TrainConfig(
     epochs=40,
     batch=256,
-    rate=0.001,
+    rate=0.003,
     schedule="cosine",
     warmup=200,
     reserved=32,
@@ -26,7 +26,7 @@ _TRAIN = TrainConfig(
     evaluate_limit=2000,
 )
 # Programs of few cases cost a tenth of long ones, and hold nearly all there is to learn of C.
-_GROWN = replace(_TRAIN, epochs=20, grow=(6,), grow_epochs=20, evaluate_every=2)
+_GROWN = replace(_TRAIN, epochs=12, grow=(6, 12), grow_epochs=15, evaluate_limit=1000)
 
 
 def _run(model: ModelName, name: str, **changes: Any) -> Run:
