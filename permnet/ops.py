@@ -91,6 +91,28 @@ def dot_rows(m: Tensor, x: Tensor) -> Tensor:
     return (m @ x.mT).mT
 
 
+def dot_some_rows(m: Tensor, x: Tensor, some: Tensor) -> Tensor:
+    """The products of x with rows of m where `some` is true: (B, L, D), (B, D), (B, L) → (B, L).
+
+    Elsewhere there may be anything. A CPU reads the few rows that are asked for; on a GPU no shape
+    may depend on the data.
+    """
+    if m.is_cuda:
+        return dot_rows(m, x[:, None])[:, 0]
+    b, i = some.nonzero(as_tuple=True)
+    found = (m[b, i] * x[b]).sum(-1)
+    return found.new_zeros(some.shape).index_put((b, i), found)
+
+
+def sum_some_rows(m: Tensor, weights: Tensor) -> Tensor:
+    """The sum of rows of m by their weights, few of which are not 0: (B, L, N), (B, L) → (B, N)."""
+    if m.is_cuda:
+        return (weights[:, None] @ m)[:, 0]
+    b, i = weights.nonzero(as_tuple=True)
+    rows = m[b, i] * weights[b, i, None]
+    return rows.new_zeros(len(m), m.shape[2]).index_add(0, b, rows)
+
+
 def logsumexp_by_token(scores: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
     """log Σ exp over positions that hold the same token: (B, T, L), (B, L) → (B, T, V).
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from permnet.batch import Batch, pad
 from permnet.decode import greedy
 from permnet.models import CopyDecompiler, CopyNet, Decompiler
-from permnet.models.decompiler import DecompilerState
+from permnet.models.decompiler import taking
 from permnet.vocab import EOS, PAD, SEP, SOS
 from tests.reference import encoder, gru_cell, linear, mlogsoftmax_between, no_pad, softmax
 
@@ -119,25 +119,22 @@ def test_the_baseline_is_copynet():
 
 
 def test_a_position_goes_to_the_strictly_greater_and_a_tie_to_neither():
-    model, inputs = drawn(Decompiler), torch.tensor([INPUT])
+    model, inputs, previous = drawn(Decompiler), torch.tensor([INPUT]), torch.tensor([9])
     memory = model.encode(inputs)
-    start = model.start(memory)
-    # 9 stands at 2, 4, 8 and 11.
-    copy, v_dw = torch.zeros_like(start.copy), torch.zeros_like(start.copy)
+    holds = inputs == 9  # at 2, 4, 8 and 11
+    copy, v_dw = torch.zeros(2, *inputs.shape).double()
     copy[0, [2, 4, 8, 11]] = torch.tensor([0.5, -1.0, 0.7, 0.1]).double()
     v_dw[0, [2, 4, 8, 11]] = torch.tensor([0.2, -1.0, 0.9, -0.3]).double()
-    state = DecompilerState(start.v_hidd, copy, v_dw)
-    reads = model.step(memory, state, torch.tensor([9])).reads
+    selective, query = taking(memory, holds, previous, copy, v_dw)
     expected = torch.zeros_like(copy[0])
     expected[[2, 11]] = torch.softmax(torch.tensor([0.5, 0.1]).double(), dim=0)
-    torch.testing.assert_close(reads.selective[0], expected)
+    torch.testing.assert_close(selective[0], expected)
     row = memory.references.resolver.m_dp[0, 8]
-    torch.testing.assert_close(reads.query[0], torch.softmax(0.9 * row, dim=0))
+    torch.testing.assert_close(query[0], torch.softmax(0.9 * row, dim=0))
 
-    tied = DecompilerState(start.v_hidd, v_dw, v_dw)
-    reads = model.step(memory, tied, torch.tensor([9])).reads
-    assert not reads.selective.any()
-    torch.testing.assert_close(reads.query[0], torch.full_like(copy[0], 1 / len(INPUT)))
+    selective, query = taking(memory, holds, previous, v_dw, v_dw)
+    assert not selective.any()
+    torch.testing.assert_close(query[0], torch.full_like(copy[0], 1 / len(INPUT)))
 
 
 def test_a_resolver_of_zeros_only_touches_what_is_read():
@@ -149,11 +146,13 @@ def test_a_resolver_of_zeros_only_touches_what_is_read():
             parameter.zero_()
         memory = model.encode(batch.inputs)
         state = model.step(memory, model.start(memory), batch.previous[:, 0]).state
-        assert not state.v_dw.any()
-        step = model.step(memory, state, torch.tensor([9]))
-        above = (state.copy[0] > 0) & (batch.inputs[0] == 9)
-        assert ((step.reads.selective[0] > 0) == above).all()
-        torch.testing.assert_close(step.reads.query[0], torch.full_like(state.copy[0], 1 / 14))
+        copy = memory.copy_keys[0] @ state[0]
+        torch.testing.assert_close(memory.scores(state[:, None])[0, 0], copy)
+        reads = model.step(memory, state, torch.tensor([9])).reads
+        above = (copy > 0) & (batch.inputs[0] == 9)
+        assert above.any()
+        assert ((reads.selective[0] > 0) == above).all()
+        torch.testing.assert_close(reads.query[0], torch.full_like(copy, 1 / 14))
 
         model.decoder.w_ih[:, 5:13] = model.decoder.w_ih[:, 21:] = 0.0
         weights = {k: v for k, v in model.state_dict().items() if not k.startswith("resolver.")}

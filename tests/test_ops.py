@@ -118,3 +118,17 @@ def test_dot_rows_is_its_twin(seed, n, t, d):
                 torch.testing.assert_close(
                     fast[b, i, j], sum(x[b, i, k] * m[b, j, k] for k in range(d))
                 )
+
+
+@given(seeds, sizes, sizes, st.floats(0, 1))
+def test_what_is_done_with_some_rows_is_done_with_all(seed, n, d, share):
+    generator = torch.Generator().manual_seed(seed)
+    m, x = torch.randn(3, n, d, generator=generator), torch.randn(3, d, generator=generator)
+    some = torch.rand(3, n, generator=generator) < share
+    every = torch.einsum("bld,bd->bl", m, x)
+    found = ops.dot_some_rows(m, x, some)
+    torch.testing.assert_close(found[some], every[some])
+    weights = every.masked_fill(~some, 0.0)
+    torch.testing.assert_close(
+        ops.sum_some_rows(m, weights), torch.einsum("bl,bld->bd", weights, m), atol=1e-4, rtol=1e-4
+    )

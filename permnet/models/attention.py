@@ -34,7 +34,19 @@ class AdditiveAttention(nn.Module):
 
     def forward(self, state: Tensor, keys: Tensor) -> Tensor:
         # score = vᵀ tanh(W h + U m_e)
-        return self.score(torch.tanh(self.state(state)[:, :, None] + keys[:, None]))[..., 0]
+        state = self.state(state)[:, :, None]
+        if keys.device.type == "cpu" and not torch.is_grad_enabled():
+            # An example's hidden layer at a time stays in the cache, that of a batch does not.
+            return torch.cat(
+                [
+                    self._scores(h, k)
+                    for h, k in zip(state.split(1), keys[:, None].split(1), strict=True)
+                ]
+            )
+        return self._scores(state, keys[:, None])
+
+    def _scores(self, state: Tensor, keys: Tensor) -> Tensor:
+        return self.score(torch.tanh(state + keys))[..., 0]
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ the same with an `IndirectResolver` on the same encoder states; it differs in th
 A resolver of zeros leaves every score as it is; the selective read then passes over positions with
 scores not above 0, and v_attn is the mean of the encoder's states.
 
-Teacher-forced, the steps are walked in kernels/writer.py, and the scores of all of them are one
-product with the sum of both keys. Inputs are long (L 1,300, T 420): nothing of size (B, T, L, 2H)
+Scores are linear in the writer's state, so those of all positions are one product with the sum of
+both keys; the two are told apart only where the previous token stands. Teacher-forced, the steps
+are walked in kernels/writer.py. Inputs are long (L 1,300, T 420): nothing of size (B, T, L, 2H)
 lives.
 
 Axis letters: models/base.py.
@@ -36,7 +37,7 @@ from permnet.models.attention import AdditiveAttention
 from permnet.models.base import Seq2Seq, Step, without_pad
 from permnet.models.recurrent import GRU, BiGRU
 from permnet.models.resolver import IndirectMemory, IndirectResolver
-from permnet.ops import dot_rows, generate_or_copy, masked_softmax
+from permnet.ops import dot_rows, dot_some_rows, generate_or_copy, masked_softmax, sum_some_rows
 from permnet.vocab import PAD, SOS, SPECIALS
 
 
@@ -54,29 +55,24 @@ class References:
 
 @dataclass(frozen=True)
 class DecompilerMemory:
-    """m_e (B, L, 2H), its keys for the attention and for copying (B, L, 2H), v_last (B, 2H)."""
+    """m_e (B, L, 2H), its keys for the attention and for copying (B, L, 2H), v_last (B, 2H).
+
+    merged (B, L, 2H): the scores of positions are merged · h, and the resolver's bias.
+    """
 
     ids: Tensor
     mask: Tensor
     m_e: Tensor
     attention_keys: Tensor
     copy_keys: Tensor
+    merged: Tensor
     v_last: Tensor
     references: References | None
 
-
-@dataclass(frozen=True)
-class DecompilerState:
-    """The writer's state (B, 2H); what copying and the resolver gave each position (B, L)."""
-
-    v_hidd: Tensor
-    copy: Tensor
-    v_dw: Tensor | None
-
-    @property
-    def scores(self) -> Tensor:
-        """Both merged: (B, L)."""
-        return self.copy if self.v_dw is None else self.copy + self.v_dw
+    def scores(self, v_hidd: Tensor) -> Tensor:
+        """What copying and the resolver give each position, merged: (B, T, 2H) → (B, T, L)."""
+        scores = dot_rows(self.merged, v_hidd)
+        return scores if self.references is None else scores + self.references.bias[:, None]
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,25 @@ class DecompilerStep(Step):
     reads: Reads
 
 
+def taking(
+    memory: DecompilerMemory, holds: Tensor, previous: Tensor, copy: Tensor, v_dw: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """The weights of the selective read and of the query attention (B, L).
+
+    holds (B, L): where the previous token stands, and copy and v_dw are known.
+    """
+    if v_dw is None:
+        return masked_softmax(copy, holds), None
+    assert memory.references is not None
+    resolved = holds & (previous >= len(SPECIALS))[:, None] & (v_dw > copy)
+    v_selected = v_dw.masked_fill(~resolved, 0.0)
+    asked = sum_some_rows(memory.references.resolver.m_dp, v_selected)  # Eq. 27
+    return masked_softmax(copy, holds & (copy > v_dw)), masked_softmax(asked, memory.mask)  # Eq. 28
+
+
 class _Decompiler(Seq2Seq):
+    """Its state is the writer's: (B, 2H)."""
+
     def __init__(self, vocab_size: int, embedding: int, hidden: int, resolves: bool) -> None:
         super().__init__()
         size, reads = 2 * hidden, 3 if resolves else 2
@@ -115,35 +129,38 @@ class _Decompiler(Seq2Seq):
         mask = inputs != PAD
         m_e, v_last = self.encoder(inputs, self.embedding, mask)
         attention_keys, copy_keys = self.attention.memory(m_e), torch.tanh(self.copy(m_e))
-        references = None
+        references, merged = None, copy_keys.to(v_last.dtype)
         if self.resolver is not None:
             read = self.resolver.read(m_e, inputs, mask, zeroed=True)
             references = References(read, *self.resolver.asking(read, read.m_dp))
+            merged = merged + references.asking
             m_e = read.m_e  # under autocast the narrow one
-        return DecompilerMemory(inputs, mask, m_e, attention_keys, copy_keys, v_last, references)
+        return DecompilerMemory(
+            ids=inputs,
+            mask=mask,
+            m_e=m_e,
+            attention_keys=attention_keys,
+            copy_keys=copy_keys,
+            merged=merged,
+            v_last=v_last,
+            references=references,
+        )
 
-    def start(self, memory: DecompilerMemory) -> DecompilerState:
-        zeros = torch.zeros_like(memory.m_e[..., 0])
-        return DecompilerState(memory.v_last, zeros, None if self.resolver is None else zeros)
+    def start(self, memory: DecompilerMemory) -> Tensor:
+        return memory.v_last
 
-    def step(
-        self, memory: DecompilerMemory, state: DecompilerState, previous: Tensor
-    ) -> DecompilerStep:
+    def step(self, memory: DecompilerMemory, state: Tensor, previous: Tensor) -> DecompilerStep:
         reads = self._reads(memory, state, previous)
         weights = [w for w in (reads.selective, reads.attention, reads.query) if w is not None]
         read = (torch.stack(weights, dim=1) @ memory.m_e).flatten(1)
         x = torch.cat([self.embedding(previous), read], dim=-1)
-        v_hidd = self.decoder.step(x, state.v_hidd)
-        copy = dot_rows(memory.copy_keys, v_hidd[:, None])[:, 0]
-        v_dw = None
-        if (asked := memory.references) is not None:
-            v_dw = dot_rows(asked.asking, v_hidd[:, None])[:, 0] + asked.bias  # Eq. 25, Eq. 26
-        state = DecompilerState(v_hidd, copy, v_dw)
-        logits = self._logits(memory, v_hidd[:, None], state.scores[:, None])[:, 0]
-        taken = torch.exp(state.scores - logits.logsumexp(-1, keepdim=True))
+        v_hidd = self.decoder.step(x, state)
+        scores = memory.scores(v_hidd[:, None])
+        logits = self._logits(memory, v_hidd[:, None], scores)[:, 0]
+        taken = torch.exp(scores[:, 0] - logits.logsumexp(-1, keepdim=True))
         return DecompilerStep(
             logits=logits,
-            state=state,
+            state=v_hidd,
             positions=taken.masked_fill(~memory.mask, 0.0),
             reads=reads,
         )
@@ -174,27 +191,16 @@ class _Decompiler(Seq2Seq):
             self.decoder.b_hh,
         )
         with torch.autocast(inputs.device.type, enabled=False):  # 8 bits are too few for scores
-            keys = memory.copy_keys.to(v_hidd.dtype)
-            if asked is not None:
-                keys = keys + asked.asking
-            scores = dot_rows(keys, v_hidd)
-            if asked is not None:
-                scores = scores + asked.bias[:, None]
-            return self._logits(memory, v_hidd, scores)
+            return self._logits(memory, v_hidd, memory.scores(v_hidd))
 
-    def _reads(self, memory: DecompilerMemory, state: DecompilerState, previous: Tensor) -> Reads:
-        looked = self.attention(state.v_hidd[:, None], memory.attention_keys)[:, 0]
-        attention = masked_softmax(looked, memory.mask)
-        holds = memory.ids == previous[:, None]
-        copied, query = holds & (previous != SOS)[:, None], None
-        if state.v_dw is not None:
-            assert memory.references is not None
-            copied = copied & (state.copy > state.v_dw)
-            resolved = holds & (previous >= len(SPECIALS))[:, None] & (state.v_dw > state.copy)
-            v_selected = state.v_dw.masked_fill(~resolved, 0.0)
-            asked = (v_selected[:, None] @ memory.references.resolver.m_dp)[:, 0]  # Eq. 27
-            query = masked_softmax(asked, memory.mask)  # Eq. 28
-        return Reads(masked_softmax(state.copy, copied), attention, query)
+    def _reads(self, memory: DecompilerMemory, v_hidd: Tensor, previous: Tensor) -> Reads:
+        looked = self.attention(v_hidd[:, None], memory.attention_keys)[:, 0]
+        holds = (memory.ids == previous[:, None]) & (previous != SOS)[:, None]
+        copy, v_dw = dot_some_rows(memory.copy_keys, v_hidd, holds), None
+        if (asked := memory.references) is not None:
+            v_dw = dot_some_rows(asked.asking, v_hidd, holds) + asked.bias  # Eq. 25, Eq. 26
+        selective, query = taking(memory, holds, previous, copy, v_dw)
+        return Reads(selective, masked_softmax(looked, memory.mask), query)
 
     def _logits(self, memory: DecompilerMemory, v_hidd: Tensor, scores: Tensor) -> Tensor:
         """log Σ exp over all the ways to say a token: (B, T, 2H), (B, T, L) → (B, T, V)."""
