@@ -22,6 +22,7 @@ from permnet.cli import main
 from permnet.config import ModelConfig, Run, TrainConfig
 from permnet.errors import PermnetError
 from permnet.evaluate import evaluate
+from permnet.experiments.switch import PRESETS
 from permnet.material import Switches
 from permnet.report.results import put_figures
 from permnet.scoring import score
@@ -416,3 +417,10 @@ def test_what_cannot_work_is_refused(
 ) -> None:
     with pytest.raises(PermnetError, match=message):
         train(run, tmp_path / "run", data=folder if data else None, device="cpu", progress=False)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_grow_towards_their_set(name: str) -> None:
+    run = PRESETS[name]
+    lengths = (0, *run.train.grow, switch_benchmark(run.benchmark).task.longest)
+    assert all(a < b for a, b in itertools.pairwise(lengths))

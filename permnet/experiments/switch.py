@@ -1,7 +1,7 @@
 """The switch sets: the copying baseline and the same extended with PermNetI (section 4.5).
 
-Both have the same size, data and budget. The rate of each is chosen among three, in short runs, by
-the validation split.
+Both have the same size, data and budget. The rate of each is chosen among three by the validation
+split of switch-6-raw, in runs of a tenth of the epochs.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ SETS = ("switch-20", "switch-6-raw")
 RATES = (0.001, 0.003, 0.006)
 
 _TRAIN = TrainConfig(
-    epochs=40,
+    epochs=20,
     batch=256,
     rate=0.003,
     schedule="cosine",
@@ -30,7 +30,9 @@ _GROWN = replace(_TRAIN, epochs=12, grow=(6, 12), grow_epochs=15, evaluate_limit
 
 
 def _run(model: ModelName, name: str, **changes: Any) -> Run:
-    train = _GROWN if switch_benchmark(name).task.longest > _GROWN.grow[0] else _TRAIN
+    longest = switch_benchmark(name).task.longest
+    grow = tuple(length for length in _GROWN.grow if length < longest)
+    train = replace(_GROWN, grow=grow) if grow else _TRAIN
     config = ModelConfig(model, embedding=128, hidden=128)
     return Run(name, config, replace(train, **changes))
 
@@ -44,8 +46,8 @@ def _cell(model: ModelName, name: str) -> Cell:
 
 
 def _at_rate(model: ModelName, name: str, rate: float) -> Cell:
-    epochs = PRESETS[f"{model}/{name}"].train.epochs // 10
-    short = _run(model, name, epochs=epochs, rate=rate, grow=(), evaluate_every=1)
+    epochs = _TRAIN.epochs // 10
+    short = _run(model, name, epochs=epochs, rate=rate, evaluate_every=1)
     runs = {f"{model}-{name}-rate{rate:g}-seed0": short}
     return Cell(model, name, runs, recipe="ours", note=f"rate {rate:g}, {epochs} epochs")
 
@@ -55,7 +57,7 @@ TABLE = Table(
     "Switch statements out of assembly",
     cells=(),
     more=tuple(_cell(model, name) for name in SETS for model in MODELS),
-    ours=tuple(_at_rate(model, name, rate) for name in SETS for model in MODELS for rate in RATES),
+    ours=tuple(_at_rate(model, "switch-6-raw", rate) for model in MODELS for rate in RATES),
     notes=(
         "The paper's baseline reaches 85.74 % and its extension with PermNetI 91.80 %, on data and "
         "at sizes that were not published: switch-6-raw is our likeness of them.",
