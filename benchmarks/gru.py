@@ -66,6 +66,7 @@ CASES = [
     Case("PI10 decoder, dense", 8192, 11, 64),
     Case("PD100 encoder", 2048, 203, 128, 204, 2),
     Case("PD100 decoder", 2048, 101, 256, 204),
+    Case("PI40 encoder", 1024, 128, 256, 128, 2),
     Case("PI100 encoder", 512, 303, 512, 304, 2),
     Case("PI100 decoder, dense", 512, 101, 1024),
 ]
@@ -257,26 +258,29 @@ def attempt(call: Callable[..., object], *args: object) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Check and time the GRU on a GPU.")
     parser.add_argument("--tiles", action="store_true", help="time other block shapes as well")
+    parser.add_argument("--cases", nargs="+", default=[""], help="how the names of cases begin")
+    parser.add_argument("--precision", nargs="+", default=["tf32", "ieee"])
     options = parser.parse_args()
+    cases = [case for case in CASES if case.name.startswith(tuple(options.cases))]
     if not torch.cuda.is_available():
         parser.error("no CUDA device is here: the benchmark compares GPU kernels")
     good = True
     print("largest relative distance from nn.GRU in float64, outputs and all gradients")
-    for precision in ("ieee", "tf32"):
+    for precision in options.precision:
         set_precision(precision)
-        for case in CASES:
+        for case in cases:
             good &= attempt(check, case, precision)
     print("\nmilliseconds; forward, and forward with all gradients, as graph replays")
     print(f"{'case':27} {'forward':>9} {'ours':>9} {'nn.GRU':>9} {'':>7}", end="")
     print(f" {'moved':>8} {'floor':>8} {'share':>6}")
-    for precision in ("tf32", "ieee"):
+    for precision in options.precision:
         set_precision(precision)
-        for case in CASES:
+        for case in cases:
             good &= attempt(time_case, case, precision)
     if options.tiles:
         print("\nblock shapes, forward with all gradients, ms")
         set_precision("tf32")
-        for case in CASES:
+        for case in cases:
             attempt(time_tiles, case)
     raise SystemExit(0 if good else 1)
 

@@ -1,9 +1,9 @@
 """GRU steps as Triton kernels: the whole walk in one launch, or one launch per step.
 
 Axes: B batch, T steps, D directions, H state. `FUSED` keeps the recurrent weights on chip and walks
-the time axis inside the kernel; it needs H ≤ 128 (three H × H tiles fill the shared memory of one
-multiprocessor at 128). Otherwise the host loop alternates one batched product with the same kernel,
-started for a single step.
+the time axis inside the kernel, where it loads what a step needs while it works on the step before;
+it needs H ≤ 128 (three H × H tiles fill the shared memory of one multiprocessor at 128). Otherwise
+the host loop alternates one batched product with the same kernel, started for a single step.
 
 Bytes decide what is saved. The four gate values of a step cost 8H words written and read once more;
 computing them again would need the weights on chip in both orientations, which H = 128 does not
@@ -37,6 +37,53 @@ def _tanh(x):  # type: ignore[no-untyped-def]
     return 2 * tl.sigmoid(2 * x) - 1
 
 
+@triton.jit
+def _live(t, length):  # type: ignore[no-untyped-def]
+    """Whether t, which may be one step too far, is a real position of each row."""
+    t += tl.zeros_like(length)
+    return (t >= 0) & (t < length)
+
+
+@triton.jit
+def _inputs(  # type: ignore[no-untyped-def]
+    inputs, ids, s, top, d, backwards, rows, col, mask, length, T, D, H, V
+):
+    """The input parts n, r, z of step s; 0 on padding and past the last step."""
+    t = tl.where(backwards, T - 1 - s, s)
+    live = _live(t, length)
+    row, cell = rows[:, None], live[:, None] & mask
+    if ids is None:
+        x = inputs + ((top * T + t) * D + d) * 3 * H + (row * T * D * 3 * H + col)
+    else:
+        token = tl.load(ids + top * T + t + rows * T, mask=live, other=0).to(tl.int32)
+        x = inputs + d * V * 3 * H + (token[:, None] * 3 * H + col)
+    x_n = tl.load(x, mask=cell, other=0.0)
+    x_r = tl.load(x + H, mask=cell, other=0.0)
+    x_z = tl.load(x + 2 * H, mask=cell, other=0.0)
+    return x_n, x_r, x_z
+
+
+@triton.jit
+def _kept(  # type: ignore[no-untyped-def]
+    gates, out, h0, dout, s, top, d, backwards, rows, col, mask, length, T, D, H
+):
+    """What the way back needs of step s: r, z, n, the hidden part of n, the state before, dout."""
+    t = tl.where(backwards, s, T - 1 - s)
+    row, cell = rows[:, None], _live(t, length)[:, None] & mask
+    first = (t == tl.where(backwards, length - 1, 0))[:, None]
+    at = (top * T + t) * D + d
+    saved = gates + at * 4 * H + (row * T * D * 4 * H + col)
+    r = tl.load(saved, mask=cell, other=0.0)
+    z = tl.load(saved + H, mask=cell, other=0.0)
+    n = tl.load(saved + 2 * H, mask=cell, other=0.0)
+    h_n = tl.load(saved + 3 * H, mask=cell, other=0.0)
+    place = row * T * D * H + col
+    earlier = at + tl.where(backwards, D, -D)
+    h = tl.load(out + earlier * H + place, mask=cell & ~first, other=0.0)
+    h += tl.load(h0, mask=cell & first, other=0.0)
+    return r, z, n, h_n, h, tl.load(dout + at * H + place, mask=cell, other=0.0)
+
+
 @triton.jit(do_not_specialize=["start", "stop"])
 def _forward_kernel(  # type: ignore[no-untyped-def]
     inputs,  # (B, T, D, 3H) or, with ids, a table (D, V, 3H); gates in the order n, r, z
@@ -68,7 +115,7 @@ def _forward_kernel(  # type: ignore[no-untyped-def]
     cols = tl.program_id(1) * COLS + tl.arange(0, COLS)
     inside, used = rows < B - top, cols < H
     mask = inside[:, None] & used[None, :]
-    length = tl.zeros_like(rows) + T
+    length = tl.where(inside, T, 0)
     if lengths is not None:
         length = tl.load(lengths + top + rows, mask=inside, other=0).to(tl.int32)
     row, col = rows[:, None], cols[None, :]
@@ -83,19 +130,19 @@ def _forward_kernel(  # type: ignore[no-untyped-def]
         w_n = tl.load(w_hh + 2 * H * H, mask=square, other=0.0)
     else:
         product += (d * B + top) * 3 * H + row * 3 * H + col
+    if FUSED:
+        x = _inputs(inputs, ids, start, top, d, backwards, rows, col, mask, length, T, D, H, V)
     for s in range(start, stop):
-        t = tl.where(backwards, T - 1 - s, s)
-        live = inside & (t < length)
-        cell = live[:, None] & used[None, :]
-        at = (top * T + t) * D + d
-        if ids is None:
-            x = inputs + at * 3 * H + (row * T * D * 3 * H + col)
+        if FUSED:  # the next step's inputs are on their way while this one's products are formed
+            x_n, x_r, x_z = x
+            x = _inputs(inputs, ids, s + 1, top, d, backwards, rows, col, mask, length, T, D, H, V)
         else:
-            token = tl.load(ids + top * T + t + rows * T, mask=live, other=0).to(tl.int32)
-            x = inputs + d * V * 3 * H + (token[:, None] * 3 * H + col)
-        x_n = tl.load(x, mask=cell, other=0.0)
-        x_r = tl.load(x + H, mask=cell, other=0.0)
-        x_z = tl.load(x + 2 * H, mask=cell, other=0.0)
+            x_n, x_r, x_z = _inputs(
+                inputs, ids, s, top, d, backwards, rows, col, mask, length, T, D, H, V
+            )
+        t = tl.where(backwards, T - 1 - s, s)
+        cell = (t < length)[:, None] & mask
+        at = (top * T + t) * D + d
         if FUSED:
             h_r = tl.dot(h, w_r, input_precision=PRECISION)
             h_z = tl.dot(h, w_z, input_precision=PRECISION)
@@ -130,17 +177,20 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
     lengths,
     dgates,  # (B, T, D, 4H): n, r, z towards the inputs; r, z, hidden n towards the state
     prev,  # (B, T, D, H), the state before each step
-    towards_state,  # (D, B, 3H), r, z, hidden n of this step side by side for the host, or None
+    towards_state,  # (D, HALVES, B, 3, H / HALVES), r, z, hidden n of a step for the host, or None
+    shares,  # (D, HALVES, B, H), what the host made of those of the step before, or None
     start,
     stop,
     B,
     T,
     H,
     FLIP: tl.constexpr,
+    HALVES: tl.constexpr,
     PRECISION: tl.constexpr,
     ROWS: tl.constexpr,
     COLS: tl.constexpr,
 ):
+    FUSED: tl.constexpr = w_hh is not None
     d, D = tl.program_id(2), tl.num_programs(2)
     backwards = (d + FLIP) % 2 == 1
     # The tile's place is a 64-bit scalar, places within the tile stay 32-bit: fewer registers.
@@ -149,35 +199,41 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
     cols = tl.program_id(1) * COLS + tl.arange(0, COLS)
     inside, used = rows < B - top, cols < H
     mask = inside[:, None] & used[None, :]
-    length = tl.zeros_like(rows) + T
+    length = tl.where(inside, T, 0)
     if lengths is not None:
         length = tl.load(lengths + top + rows, mask=inside, other=0).to(tl.int32)
     row, col = rows[:, None], cols[None, :]
-    begin = tl.where(backwards, length - 1, 0)
     h0 += (top * D + d) * H + row * D * H + col
     dstate += (d * B + top) * H + row * H + col
     narrow, wide = row * T * D * H + col, row * T * D * 4 * H + col
     dh = tl.load(dstate, mask=mask, other=0.0)
-    if w_hh is not None:
+    if not FUSED:
+        for half in tl.static_range(HALVES):
+            share = shares + ((d * HALVES + half) * B + top) * H + row * H + col
+            dh += tl.load(share, mask=mask, other=0.0)
+    if FUSED:
         w_hh += d * 3 * H * H + cols[None, :] * 3 * H + cols[:, None]
         square = used[:, None] & used[None, :]
         w_r = tl.load(w_hh, mask=square, other=0.0)
         w_z = tl.load(w_hh + H, mask=square, other=0.0)
         w_n = tl.load(w_hh + 2 * H, mask=square, other=0.0)
+    if FUSED:
+        kept = _kept(
+            gates, out, h0, dout, start, top, d, backwards, rows, col, mask, length, T, D, H
+        )
     for s in range(start, stop):
+        if FUSED:  # the next step's are on their way while this one's are worked on
+            r, z, n, h_n, h, g = kept
+            kept = _kept(
+                gates, out, h0, dout, s + 1, top, d, backwards, rows, col, mask, length, T, D, H
+            )
+        else:
+            r, z, n, h_n, h, g = _kept(
+                gates, out, h0, dout, s, top, d, backwards, rows, col, mask, length, T, D, H
+            )
         t = tl.where(backwards, s, T - 1 - s)
-        cell = (inside & (t < length))[:, None] & used[None, :]
+        cell = (t < length)[:, None] & mask
         at = (top * T + t) * D + d
-        saved = gates + at * 4 * H + wide
-        r = tl.load(saved, mask=cell, other=0.0)
-        z = tl.load(saved + H, mask=cell, other=0.0)
-        n = tl.load(saved + 2 * H, mask=cell, other=0.0)
-        h_n = tl.load(saved + 3 * H, mask=cell, other=0.0)
-        first = (t == begin)[:, None]
-        earlier = at + tl.where(backwards, D, -D)
-        h = tl.load(out + earlier * H + narrow, mask=cell & ~first, other=0.0)
-        h += tl.load(h0, mask=cell & first, other=0.0)
-        g = tl.load(dout + at * H + narrow, mask=cell, other=0.0)
         g = tl.where(cell, g + dh, 0.0)
         dn = g * (1 - z) * (1 - n * n)
         dr = dn * h_n * r * (1 - r)
@@ -189,13 +245,15 @@ def _backward_kernel(  # type: ignore[no-untyped-def]
         tl.store(towards + 2 * H, dz, mask=mask)
         tl.store(towards + 3 * H, dh_n, mask=mask)
         tl.store(prev + at * H + narrow, h, mask=mask)
-        if towards_state is not None:
-            side = towards_state + (d * B + top) * 3 * H + (row * 3 * H + col)
+        if not FUSED:
+            width = H // HALVES
+            side = towards_state + (d * HALVES * B + top) * 3 * width
+            side += (col // width * B + row) * 3 * width + col % width
             tl.store(side, dr, mask=mask)
-            tl.store(side + H, dz, mask=mask)
-            tl.store(side + 2 * H, dh_n, mask=mask)
+            tl.store(side + width, dz, mask=mask)
+            tl.store(side + 2 * width, dh_n, mask=mask)
         dh = tl.where(cell, g * z, dh)
-        if w_hh is not None:
+        if FUSED:
             dh = tl.dot(dr, w_r, dh, input_precision=PRECISION)
             dh = tl.dot(dz, w_z, dh, input_precision=PRECISION)
             dh = tl.dot(dh_n, w_n, dh, input_precision=PRECISION)
@@ -275,8 +333,13 @@ def backward(
     fused = fits(h0)
     dstate = _directions_first(dlast)
     dgates, prev = torch.empty_like(gates), torch.empty_like(out)
-    # Two directions stand at different times: only side by side can one product take both.
-    both = h0.new_empty(2, batch, 3 * hidden) if directions == 2 and not fused else None
+    # A product of few rows and columns fills a GPU only if its inner axis is cut in two.
+    halves = 2 if hidden % 8 == 0 else 1
+    cut, towards_state, shares = w_hh.transpose(1, 2).contiguous(), None, None
+    if not fused:
+        cut = w_hh.unflatten(1, (3, halves, -1)).transpose(1, 2).flatten(2, 3).flatten(0, 1)
+        towards_state = h0.new_empty(directions * halves, batch, cut.shape[1])
+        shares = h0.new_zeros(directions * halves, batch, hidden)
     grid, tile = _launch(h0, fused)
     for start in range(0, steps, steps if fused else 1):
         _backward_kernel[grid](
@@ -285,23 +348,25 @@ def backward(
             gates,
             out,
             h0,
-            w_hh.transpose(1, 2).contiguous() if fused else None,
+            cut if fused else None,
             lengths,
             dgates,
             prev,
-            both,
+            towards_state,
+            shares,
             start,
             steps if fused else start + 1,
             batch,
             steps,
             hidden,
             FLIP=flip,
+            HALVES=halves,
             **tile,
         )
-        if both is not None:
-            dstate.baddbmm_(both, w_hh)
-        elif not fused:
-            dstate[0].addmm_(dgates[:, start if flip else steps - 1 - start, 0, hidden:], w_hh[0])
+        if towards_state is not None:
+            torch.bmm(towards_state, cut, out=shares)
+    if shares is not None:
+        dstate += shares.unflatten(0, (directions, halves)).sum(1)
     return dgates, prev, dstate.transpose(0, 1)
 
 
