@@ -1,5 +1,9 @@
-"""Block shapes of the kernels on a GPU, tried one by one: python -m benchmarks.tiles"""
+"""Block shapes of the kernels on a GPU, tried one by one.
 
+python -m benchmarks.tiles [--kernels attend back relations] [--presets PI10 PI40 PI100]
+"""
+
+import argparse
 from collections.abc import Callable
 from functools import partial
 
@@ -8,7 +12,7 @@ import torch
 from benchmarks.speed import milliseconds
 from permnet.kernels import triton_attended, triton_relations
 
-SIZES = (("PI10", 8192, 40, 64), ("PI40", 1024, 128, 512), ("PI100", 512, 304, 1024))
+SIZES = {"PI100": (512, 304, 1024), "PI40": (1024, 128, 512), "PI10": (8192, 40, 64)}
 
 
 def relations(name: str, batch: int, length: int) -> None:
@@ -30,7 +34,9 @@ def relations(name: str, batch: int, length: int) -> None:
                 report(f"{name} relations {way} {tile}", call, passes * gram.nbytes)
 
 
-def attention(name: str, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
+def attention(
+    name: str, batch: int, length: int, width: int, dtype: torch.dtype, kernels: list[str]
+) -> None:
     """One step's read of M_e, by columns of a program, kibibytes in flight and warps."""
     m_e = torch.randn(batch, length, width, device="cuda").to(dtype)
     mask = torch.ones(batch, length, dtype=torch.bool, device="cuda")
@@ -42,20 +48,25 @@ def attention(name: str, batch: int, length: int, width: int, dtype: torch.dtype
         torch.empty_like(m_e[:, 0]),
     )
     call = partial(triton_attended.attend, h, asking, bias, rows, mask, m_e, scalar, weights, read)
-    for columns, kib, warps in (
+    shapes = (
         (256, 16, 4), (256, 16, 8), (256, 32, 8), (128, 16, 4), (512, 16, 4), (512, 32, 8),
         (1024, 32, 8), (1024, 64, 16),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for columns, kib, warps in shapes if "attend" in kernels else ():
         triton_attended.READ = columns, kib * 1024, warps
         report(f"{name} {dtype} attend {triton_attended.READ}", call, m_e.nbytes)
     back = partial(
         triton_attended.attend_backward,
-        torch.randn_like(read),
+        *(torch.randn_like(h), torch.randn_like(h)),
         *(m_e, weights, rows, asking, torch.empty_like(weights)),
         *(torch.empty_like(bias), torch.empty_like(bias), torch.zeros_like(h)),
     )
-    for kib, programs in ((32, 4), (32, 2), (32, 1), (16, 4), (16, 2), (16, 1), (64, 2)):
-        triton_attended.READ_BACK = kib * 1024, programs
+    back_shapes = (
+        (32, 4, 8), (32, 4, 4), (32, 2, 8), (32, 2, 4), (32, 1, 8), (16, 8, 4), (16, 4, 8),
+        (16, 4, 4), (16, 2, 4), (8, 4, 4), (64, 2, 8),
+    )  # fmt: skip
+    for kib, programs, warps in back_shapes if "back" in kernels else ():
+        triton_attended.READ_BACK = kib * 1024, programs, warps
         report(f"{name} {dtype} back {triton_attended.READ_BACK}", back, m_e.nbytes)
 
 
@@ -65,10 +76,16 @@ def report(what: str, call: Callable[[], object], bytes_moved: int) -> None:
 
 
 def main() -> None:
-    for name, batch, length, width in reversed(SIZES):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    kernels = ["attend", "back", "relations"]
+    parser.add_argument("--kernels", nargs="+", default=kernels, choices=kernels)
+    parser.add_argument("--presets", nargs="+", default=list(SIZES), choices=list(SIZES))
+    args = parser.parse_args()
+    for name in args.presets:
         for dtype in (torch.float32, torch.bfloat16):
-            attention(name, batch, length, width, dtype)
-    for name, batch, length, _ in SIZES:
+            attention(name, *SIZES[name], dtype, args.kernels)
+    for name in args.presets if "relations" in args.kernels else ():
+        batch, length, _ = SIZES[name]
         relations(name, batch, length)
 
 

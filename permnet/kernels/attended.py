@@ -14,7 +14,10 @@ On a GPU with Triton one kernel per step fuses the first two lines with the prod
 one kernel each fuses the gates' arithmetic. M_e may be kept in bfloat16 for those reads
 (`narrow=True`, and always under autocast): they are most of the bytes of a long example's step.
 
-Axes: B batch, T steps, L input length, D size of an encoder state, S size of the decoder's state.
+The two products of a step, with w_att and w_hh, are one batched product: either alone would leave
+half of a large GPU idle.
+
+Axes: B batch, T steps, L input length, S size of a state, the decoder's as well as the encoder's.
 """
 
 from typing import Any
@@ -44,8 +47,8 @@ def attended_gru(
     """States (B, T, S) after every step.
 
     ids (B, T) choose rows of table (V, 3S), the input part of the gates r, z, n without the
-    attention's; h0 (B, S); asking (B, T, S) and bias (B, T); rows (B, T, L); m_e (B, L, D);
-    mask (B, L); w_att (3S, D), w_hh (3S, S), b_hh (3S).
+    attention's; h0 (B, S); asking (B, T, S) and bias (B, T); rows (B, T, L); m_e (B, L, S);
+    mask (B, L); w_att (3S, S), w_hh (3S, S), b_hh (3S).
     """
     narrow = narrow or torch.is_autocast_enabled(ids.device.type)
     given = (table, h0, asking, bias, rows)
@@ -67,49 +70,49 @@ class _AttendedGRU(torch.autograd.Function):
             v.transpose(0, 1).contiguous() for v in (ids, asking, bias, rows)
         )
         table = table.contiguous()
-        states = h0.new_empty(steps + 1, batch, size)
-        states[0] = h0
         weights = h0.new_empty(steps, batch, m_e.shape[1])
         scalars = h0.new_empty(steps, batch)
         gates = h0.new_empty(steps, batch, 4 * size)
-        # What products take is kept as wide as M_e is.
-        read = m_e.new_empty(steps, batch, m_e.shape[2])
-        factors = states if m_e.dtype == states.dtype else m_e.new_empty(states.shape)
-        factors[0] = h0
-        w_att, w_hh = w_att.to(m_e.dtype), w_hh.to(m_e.dtype)
+        # What the products take, reads and states, is kept as wide as M_e is.
+        factors = m_e.new_empty(2, steps + 1, batch, size)
+        factors[1, 0] = h0
+        states = factors[1]
+        if m_e.dtype != h0.dtype:
+            states = h0.new_empty(steps + 1, batch, size)
+            states[0] = h0
+        w = torch.stack([w_att, w_hh]).to(m_e.dtype)
         for t in range(steps):
             parts.attend(states[t], asking[t], bias[t], rows[t], mask, m_e,
-                         scalars[t], weights[t], read[t])  # fmt: skip
-            of_att, of_h = wide(torch.mm, read[t], w_att.T), wide(torch.mm, factors[t], w_hh.T)
+                         scalars[t], weights[t], factors[0, t])  # fmt: skip
+            of_att, of_h = wide(torch.bmm, factors[:, t], w.mT)
             parts.cell(ids[t], table, of_att, of_h, b_hh, states[t], gates[t], states[t + 1],
-                       factors[t + 1])  # fmt: skip
-        ctx.save_for_backward(
-            ids, asking, rows, m_e, w_att, w_hh, states, factors, weights, scalars, read, gates
-        )
+                       factors[1, t + 1])  # fmt: skip
+        ctx.save_for_backward(ids, asking, rows, m_e, w, states, factors, weights, scalars, gates)
         ctx.vocab = len(table)
         return states[1:].transpose(0, 1).contiguous()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        (ids, asking, rows, m_e, w_att, w_hh, states, factors, weights, scalars, read, gates) = (
-            ctx.saved_tensors
-        )
+        ids, asking, rows, m_e, w, states, factors, weights, scalars, gates = ctx.saved_tensors
         parts = _parts(states)
         steps, batch, size = asking.shape
         dout = dout.transpose(0, 1).contiguous()
-        dof_x = m_e.new_empty(steps, batch, 3 * size)
-        dof_h = m_e.new_empty(steps, batch, 3 * size)
-        dread = torch.empty_like(read)
+        dof_x, dof_h = dof = m_e.new_empty(2, steps, batch, 3 * size)
+        dread, through = back = states.new_empty(2, steps, batch, size)
         dweights = torch.empty_like(weights)
         mean = torch.empty_like(scalars)
         dscalars = torch.empty_like(scalars)
         dh = torch.zeros_like(states[0])
         for t in reversed(range(steps)):
             parts.cell_backward(dout[t], gates[t], states[t], dof_x[t], dof_h[t], dh)
-            torch.mm(dof_x[t], w_att, out=dread[t])
+            if dof.dtype == back.dtype:
+                torch.bmm(dof[:, t], w, out=back[:, t])
+            else:
+                back[:, t] = wide(torch.bmm, dof[:, t], w)
             parts.attend_backward(
                 dread[t],
+                through[t],
                 m_e,
                 weights[t],
                 rows[t],
@@ -119,24 +122,22 @@ class _AttendedGRU(torch.autograd.Function):
                 dscalars[t],
                 dh,
             )
-            if dof_h.dtype == dh.dtype:
-                dh.addmm_(dof_h[t], w_hh)
-            else:
-                dh += wide(torch.mm, dof_h[t], w_hh)
         dasked = weights * (dweights - mean[..., None])
-        flat_x, flat_h = dof_x.flatten(0, 1), dof_h.flatten(0, 1)
+        of_weights = [
+            long_product(d.flatten(0, 1), factor[:-1].flatten(0, 1))
+            for d, factor in zip(dof, factors, strict=True)
+        ]
         return (
             None,
-            sum_rows_by_token(ids.flatten(), flat_x, ctx.vocab),
+            sum_rows_by_token(ids.flatten(), dof_x.flatten(0, 1), ctx.vocab),
             dh,
             (dscalars[..., None] * states[:-1]).transpose(0, 1),
             dscalars.T,
             (scalars[..., None] * dasked).transpose(0, 1),
-            torch.bmm(weights.permute(1, 2, 0).to(m_e.dtype), dread.transpose(0, 1)),
+            torch.bmm(weights.permute(1, 2, 0).to(m_e.dtype), dread.transpose(0, 1).to(m_e.dtype)),
             None,
-            long_product(flat_x, read.flatten(0, 1)),
-            long_product(flat_h, factors[:-1].flatten(0, 1)),
-            flat_h.sum(0, dtype=states.dtype),
+            *of_weights,
+            dof_h.flatten(0, 1).sum(0, dtype=states.dtype),
         )
 
 
@@ -151,14 +152,17 @@ class _Plain:
         read.copy_((weights[:, None] @ m_e.to(h.dtype))[:, 0])
 
     @staticmethod
-    def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, asking: Tensor,
-                        dweights: Tensor, mean: Tensor, dscalar: Tensor,
+    def attend_backward(dread: Tensor, through: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor,
+                        asking: Tensor, dweights: Tensor, mean: Tensor, dscalar: Tensor,
                         dh: Tensor) -> None:  # fmt: skip
-        """Adds to dh what comes through the scalar; the softmax's gradient is w ⊙ (dw - mean)."""
-        dweights.copy_((m_e.to(dh.dtype) @ dread.to(dh.dtype)[..., None])[..., 0])
+        """Adds to dh what comes through the gates and through the scalar.
+
+        The softmax's gradient is w ⊙ (dw - mean).
+        """
+        dweights.copy_((m_e.to(dh.dtype) @ dread[..., None])[..., 0])
         mean.copy_((weights * dweights).sum(-1))
         dscalar.copy_((weights * (dweights - mean[:, None]) * rows).sum(-1))
-        dh += dscalar[:, None] * asking
+        dh += through + dscalar[:, None] * asking
 
     @staticmethod
     def cell(ids: Tensor, table: Tensor, of_att: Tensor, of_h: Tensor, bias: Tensor, h: Tensor,

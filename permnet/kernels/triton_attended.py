@@ -11,9 +11,9 @@ from torch import Tensor
 
 READ = 256, 16384, 4
 """Columns of M_e that a program reads, its bytes in flight, its warps."""
-READ_BACK = 32768, 4
-"""Bytes in flight on the way back, and programs that share a long example, or the chip would wait
-for few of them."""
+READ_BACK = 16384, 8, 4
+"""Bytes in flight on the way back, programs that share a long example, or the chip would wait for
+few of them, and the warps of a program."""
 
 
 @triton.jit
@@ -61,7 +61,7 @@ def _attend_backward(  # type: ignore[no-untyped-def]
     """One program: SPAN positions of one example; leaves Σ w dw, Σ w dw r and Σ w r of its span."""
     b = tl.program_id(0).to(tl.int64)
     d = tl.arange(0, DS)
-    g = tl.load(dread + b * D + d, mask=d < D, other=0.0).to(tl.float32)
+    g = tl.load(dread + b * D + d, mask=d < D, other=0.0)
     w_dw = tl.zeros([CHUNK], dtype=tl.float32)
     w_dw_r = tl.zeros([CHUNK], dtype=tl.float32)
     w_r = tl.zeros([CHUNK], dtype=tl.float32)
@@ -89,9 +89,9 @@ def _attend_backward(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _scalar_backward(  # type: ignore[no-untyped-def]
-    parts, asking, mean, dscalar, dh, S, SPANS: tl.constexpr, SS: tl.constexpr
+    parts, through, asking, mean, dscalar, dh, S, SPANS: tl.constexpr, SS: tl.constexpr
 ):
-    """ds = Σ w dw r - (Σ w dw)(Σ w r), so that one pass over M_e was enough; dh gets its share."""
+    """ds = Σ w dw r - (Σ w dw)(Σ w r), so that one pass over M_e was enough; dh gets its shares."""
     b = tl.program_id(0).to(tl.int64)
     n = tl.arange(0, SPANS)
     at = parts + (b * SPANS + n) * 3
@@ -102,6 +102,7 @@ def _scalar_backward(  # type: ignore[no-untyped-def]
     k = tl.arange(0, SS)
     q = tl.load(asking + b * S + k, mask=k < S, other=0.0)
     carried = tl.load(dh + b * S + k, mask=k < S, other=0.0)
+    carried += tl.load(through + b * S + k, mask=k < S, other=0.0)
     tl.store(dh + b * S + k, carried + ds * q, mask=k < S)
 
 
@@ -173,23 +174,23 @@ def attend(h: Tensor, asking: Tensor, bias: Tensor, rows: Tensor, mask: Tensor, 
     )  # fmt: skip
 
 
-def attend_backward(dread: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor, asking: Tensor,
-                    dweights: Tensor, mean: Tensor, dscalar: Tensor,
+def attend_backward(dread: Tensor, through: Tensor, m_e: Tensor, weights: Tensor, rows: Tensor,
+                    asking: Tensor, dweights: Tensor, mean: Tensor, dscalar: Tensor,
                     dh: Tensor) -> None:  # fmt: skip
     batch, length, width = m_e.shape
     columns = _up(width)
-    size, most = READ_BACK
+    size, most, warps = READ_BACK
     chunk = min(_up(length), max(1, size // (columns * m_e.element_size())))
     spans = most if length > most * chunk else 1
     span = chunk * triton.cdiv(length, chunk * spans)
     parts = dread.new_empty(batch, spans, 3)
     _attend_backward[(batch, spans)](
         dread, m_e, weights, rows, dweights, parts, length, width, span,
-        CHUNK=chunk, DS=columns, num_warps=8 if columns >= 512 else 4,
+        CHUNK=chunk, DS=columns, num_warps=warps,
     )  # fmt: skip
     state = dh.shape[1]
     _scalar_backward[(batch,)](
-        parts, asking, mean, dscalar, dh, state, SPANS=spans, SS=_up(state), num_warps=1
+        parts, through, asking, mean, dscalar, dh, state, SPANS=spans, SS=_up(state), num_warps=1
     )
 
 
