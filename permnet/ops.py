@@ -45,6 +45,14 @@ def _between_positions(m: Tensor, mask: Tensor) -> Tensor:
     return m.masked_fill(itself | ~mask[:, :, None], 0.0)
 
 
+def _as_autocast(*factors: Tensor) -> tuple[Tensor, ...]:
+    """The factors of a product as autocast would take them; it does not reach into gradients."""
+    kind = factors[0].device.type
+    if not torch.is_autocast_enabled(kind):
+        return factors
+    return tuple(v.to(torch.get_autocast_dtype(kind)) for v in factors)
+
+
 def antidiagonal_sum(v_arr: Tensor, v_ind: Tensor) -> Tensor:
     """Sums of M_prob = v_arr ⊙ v_indᵀ along its antidiagonals: (B, L), (B, T, P) → (B, T, L).
 
@@ -52,9 +60,32 @@ def antidiagonal_sum(v_arr: Tensor, v_ind: Tensor) -> Tensor:
     at i". Antidiagonals past the end of the input are dropped. M_prob is never built: the sums are
     a product with the Toeplitz matrix whose row j is v_arr moved right by j.
     """
-    last = v_ind.shape[-1] - 1
-    moved = F.pad(v_arr, (last, 0)).unfold(-1, v_arr.shape[-1], 1).flip(1)  # (B, P, L)
-    return v_ind @ moved  # Eq. 9, Eq. 10: Σ antidiagonal-wise
+    return _AntidiagonalSum.apply(*_as_autocast(v_arr, v_ind))
+
+
+class _AntidiagonalSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, v_arr: Tensor, v_ind: Tensor) -> Tensor:
+        last = v_ind.shape[-1] - 1
+        moved = F.pad(v_arr, (last, 0)).unfold(-1, v_arr.shape[-1], 1).flip(1)  # (B, P, L)
+        ctx.save_for_backward(moved, v_ind)
+        return v_ind @ moved  # Eq. 9, Eq. 10: Σ antidiagonal-wise
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor, Tensor]:
+        """Row j of M_prob's gradient, moved left by j, is a share of v_arr's.
+
+        With room at the end of its rows, that is the same memory with rows one element longer.
+        """
+        moved, v_ind = ctx.saved_tensors
+        batch, rows, length = moved.shape
+        wide = dout.new_empty(batch, rows, length + rows)
+        wide[..., length:] = 0.0
+        torch.bmm(v_ind.mT, dout, out=wide[..., :length])
+        pitch = wide.shape[-1]
+        shares = wide.as_strided(moved.shape, (rows * pitch, pitch + 1, 1))
+        return shares.sum(1), dout @ moved.mT
 
 
 def sum_by_token(
@@ -86,9 +117,22 @@ def one_hot_tokens(ids: Tensor, vocab_size: int, like: Tensor) -> Tensor | None:
 def dot_rows(m: Tensor, x: Tensor) -> Tensor:
     """The products of every row of x with every row of m: (B, L, D), (B, T, D) → (B, T, L).
 
-    x mᵀ, in the order that makes the gradient of the larger m a plain product.
+    x mᵀ, with plain products for gradients: autograd would give m's as a transpose.
     """
-    return (m @ x.mT).mT
+    return _DotRows.apply(*_as_autocast(m, x))
+
+
+class _DotRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, m: Tensor, x: Tensor) -> Tensor:
+        ctx.save_for_backward(m, x)
+        return x @ m.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor, Tensor]:
+        m, x = ctx.saved_tensors
+        return dout.mT @ x, dout @ m
 
 
 def dot_some_rows(m: Tensor, x: Tensor, some: Tensor) -> Tensor:

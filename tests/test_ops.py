@@ -1,5 +1,6 @@
 """Every operator equals its slow twin, and keeps what the paper promises of it."""
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +60,12 @@ def test_antidiagonal_sum_is_its_twin(seed, n, p, t):
         for a, vs in zip(v_arr, v_ind, strict=True)
     ]
     torch.testing.assert_close(ops.antidiagonal_sum(v_arr, v_ind), torch.stack(slow))
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 1), (5, 3), (3, 5), (1, 4)])
+def test_antidiagonal_sum_has_the_gradients_of_its_twin(n, p):
+    v_arr, v_ind = random(0, 2, n).requires_grad_(), random(1, 2, 3, p).requires_grad_()
+    assert torch.autograd.gradcheck(ops.antidiagonal_sum, (v_arr, v_ind))
 
 
 @given(seeds, sizes, sizes, st.integers(1, 9))
@@ -132,3 +139,15 @@ def test_what_is_done_with_some_rows_is_done_with_all(seed, n, d, share):
     torch.testing.assert_close(
         ops.sum_some_rows(m, weights), torch.einsum("bl,bld->bd", weights, m), atol=1e-4, rtol=1e-4
     )
+
+
+def test_dot_rows_has_the_gradients_of_the_product():
+    m, x = random(0, 2, 4, 3).requires_grad_(), random(1, 2, 5, 3).requires_grad_()
+    assert torch.autograd.gradcheck(ops.dot_rows, (m, x))
+
+
+def test_factors_are_taken_as_autocast_takes_them():
+    factors = torch.ones(1), torch.ones(1, dtype=torch.bfloat16)
+    assert [v.dtype for v in ops._as_autocast(*factors)] == [torch.float, torch.bfloat16]
+    with torch.autocast("cpu", torch.bfloat16):
+        assert {v.dtype for v in ops._as_autocast(*factors)} == {torch.bfloat16}

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from permnet.kernels import relations as module
-from permnet.kernels.relations import relations
+from permnet.kernels.relations import gram, gram_and_scores, relations
 from tests import reference
 
 
@@ -29,18 +29,18 @@ def arguments(batch, length, dtype=torch.double, device="cpu", seed=0):
 @pytest.mark.parametrize("log", [True, False])
 def test_relations_are_those_of_the_weighted_matrices(log):
     (m_e, *weights), mask = arguments(2, 6)
-    m_dk, m_kp = relations(m_e, *weights, mask, log)
-    gram = m_e @ m_e.mT
+    products = m_e @ m_e.mT
+    m_dk, m_kp = relations(products, *weights, mask, log)
     d, k, p = (w[0] for w in weights)  # the first example has no padding
     for found, left, right in ((m_dk, d, k), (m_kp, k, p)):
-        slow = reference.mlogsoftmax_between(left[:, None] * gram[0] * right, log)
+        slow = reference.mlogsoftmax_between(left[:, None] * products[0] * right, log)
         torch.testing.assert_close(found[0], slow)
     real = int(mask[1].sum())
     assert m_dk[1, real:].abs().sum() + m_kp[1, :, real:].abs().sum() == 0
 
 
 def fast(m_e, *others):
-    return module._Relations.apply(module._Gram.apply(m_e), *others)
+    return module._Relations.apply(gram(m_e), *others)
 
 
 def same_as_plain(batch, length, device, atol, log, seed):
@@ -50,7 +50,7 @@ def same_as_plain(batch, length, device, atol, log, seed):
     weight = torch.randn(2, batch, length, length, device=device, dtype=torch.double)
     results = []
     for found, inputs in (
-        (relations(*exact, mask, log), exact),
+        (relations(gram(exact[0]), *exact[1:], mask, log), exact),
         (fast(*single, mask, log), single),
     ):
         loss = sum((m.double() * w).sum() for m, w in zip(found, weight, strict=True))
@@ -86,4 +86,14 @@ def test_triton_kernels_on_a_gpu(batch, length):
 
 def test_gradients_are_those_of_the_operators():
     inputs, mask = arguments(2, 5)
-    assert torch.autograd.gradcheck(lambda *x: relations(*x, mask), inputs)
+    assert torch.autograd.gradcheck(lambda m_e, *x: relations(gram(m_e), *x, mask), inputs)
+
+
+def test_gram_and_scores_are_two_products_with_their_gradients():
+    torch.manual_seed(0)
+    m_e = torch.randn(2, 5, 3, dtype=torch.double, requires_grad=True)
+    weight = torch.randn(4, 3, dtype=torch.double, requires_grad=True)
+    products, scores = gram_and_scores(m_e, weight)
+    torch.testing.assert_close(products, m_e @ m_e.mT)
+    torch.testing.assert_close(scores, m_e @ weight.T)
+    assert torch.autograd.gradcheck(gram_and_scores, (m_e, weight))

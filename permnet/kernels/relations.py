@@ -15,14 +15,26 @@ from permnet.kernels.gru import has_triton
 from permnet.ops import mlogsoftmax, softmax01
 
 
+def gram(m_e: Tensor) -> Tensor:
+    """M_e M_eᵀ: (B, L, D) → (B, L, L)."""
+    return _Gram.apply(m_e, m_e.new_empty(0, m_e.shape[-1]))[0]
+
+
+def gram_and_scores(m_e: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """M_e M_eᵀ and M_e weightᵀ, for few rows of weight: (B, L, D), (C, D) → (B, L, L), (B, L, C).
+
+    Together, since either's gradient is as large as M_e, and their sum is formed in place.
+    """
+    return _Gram.apply(m_e, weight.to(m_e.dtype))
+
+
 def relations(
-    m_e: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mask: Tensor, log: bool = True
+    gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mask: Tensor, log: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """(M_dk, M_kp), each (B, L, L), from m_e (B, L, D), three weights (B, L) and a mask (B, L).
+    """(M_dk, M_kp), each (B, L, L), from M_e M_eᵀ, three weights (B, L) and a mask (B, L).
 
     `log=False` takes the ordinary softmax in place of MLogSoftmax.
     """
-    gram = _Gram.apply(m_e)
     if gram.is_cuda and gram.dtype != torch.double and has_triton() and gram.shape[-1] <= 2048:
         floats = (v.float() for v in (gram, of_data, of_key, of_query))
         return _Relations.apply(*floats, mask, log)
@@ -34,18 +46,21 @@ def relations(
 
 
 class _Gram(torch.autograd.Function):
-    """M_e M_eᵀ; its gradient is one product, where autograd would form two and a transpose."""
+    """The gradient of M_e M_eᵀ is one product, where autograd would form two and a transpose."""
 
     @staticmethod
-    def forward(ctx: Any, m_e: Tensor) -> Tensor:
-        ctx.save_for_backward(m_e)
-        return m_e @ m_e.mT
+    def forward(ctx: Any, m_e: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(m_e, weight)
+        return m_e @ m_e.mT, m_e @ weight.mT
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, dgram: Tensor) -> Tensor:
-        (m_e,) = ctx.saved_tensors
-        return (dgram + dgram.mT) @ m_e
+    def backward(ctx: Any, dgram: Tensor, dscores: Tensor) -> tuple[Tensor, Tensor]:
+        m_e, weight = ctx.saved_tensors
+        dm_e = (dgram + dgram.mT) @ m_e
+        flat = dscores.flatten(0, 1)
+        dm_e.flatten(0, 1).addmm_(flat, weight)
+        return dm_e, flat.mT @ m_e.flatten(0, 1)
 
 
 class _Relations(torch.autograd.Function):

@@ -67,7 +67,7 @@ class Seq2Seq(nn.Module, ABC):
 def without_pad(logits: Tensor) -> Tensor:
     """The logits with `<pad>` impossible: padding is no answer."""
     ids = torch.arange(logits.shape[-1], device=logits.device)
-    return logits.masked_fill(ids == PAD, -torch.inf)
+    return torch.where(ids == PAD, -torch.inf, logits)  # one pass; masked_fill copies first
 
 
 def take_rows(tree: Tree, rows: Tensor) -> Tree:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from permnet.kernels.relations import relations
+from permnet.kernels.relations import gram, gram_and_scores, relations
 from permnet.models.base import check_ablation, fixed_width
 from permnet.ops import (
     antidiagonal_sum,
@@ -115,7 +115,7 @@ class DirectResolver(nn.Module):
             positions = fixed_width(self.array(v_ind), mask.shape[-1], "v_arr")
             positions = positions.masked_fill(~mask, 0.0)
         else:
-            positions = antidiagonal_sum(memory.v_arr, v_ind).masked_fill(~mask, 0.0)
+            positions = torch.where(mask, antidiagonal_sum(memory.v_arr, v_ind), 0.0)
         v_perm = sum_by_token(positions, memory.ids, self.vocab_size, one_hot)  # Eq. 10, Σ̃
         return DirectPoint(v_attn, v_ind, positions, v_perm)
 
@@ -190,12 +190,15 @@ class IndirectResolver(nn.Module):
         of_data = of_key = of_query = torch.ones_like(m_e[..., 0])
         m_label = m_e.new_zeros(*ids.shape, 0)
         if self.without != "m_d+m_k+m_p":
-            m_label = torch.softmax(self.label(m_e), dim=-1)  # Eq. 15
+            products, scores = gram_and_scores(m_e, self.label.weight)
+            m_label = torch.softmax(scores + self.label.bias, dim=-1)  # Eq. 15
             of_data, of_key, of_query, _ = m_label.unbind(-1)  # Eq. 16, Eq. 17, Eq. 18
+        else:
+            products = gram(m_e)
         if self.without == "m_d":
             of_data = torch.ones_like(of_key)
         m_dk, m_kp = relations(
-            m_e, of_data, of_key, of_query, mask, log=self.without != "mlogsoft"
+            products, of_data, of_key, of_query, mask, log=self.without != "mlogsoft"
         )  # Eq. 20, Eq. 21
         m_dp = m_dk @ m_kp  # Eq. 22
         return IndirectMemory(ids, mask, m_e, m_label, m_dk, m_kp, m_dp, of_query)
@@ -208,8 +211,8 @@ class IndirectResolver(nn.Module):
             asked = selected @ self.query.weight
             v_pw = dot_rows(memory.m_e, asked) * memory.of_query[:, None]
             v_pw = v_pw + (selected @ self.query.bias)[..., None]  # Eq. 25
-        v_pw = v_pw.masked_fill(~mask, 0.0)
-        v_dw = v_pw @ memory.m_dp.mT  # Eq. 26
+        v_pw = torch.where(mask, v_pw, 0.0)  # one pass; masked_fill copies first
+        v_dw = dot_rows(memory.m_dp, v_pw)  # Eq. 26
         return IndirectPoint(v_pw, v_dw, sum_by_token(v_dw, memory.ids, self.vocab_size))
 
     def asking(self, memory: IndirectMemory, rows: Tensor) -> tuple[Tensor, Tensor]:
