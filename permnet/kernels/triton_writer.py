@@ -65,6 +65,7 @@ def _held(  # type: ignore[no-untyped-def]
     state = tl.load(h + b * S + k, mask=k < S, other=0.0)
     top = LEAST
     total = 0.0
+    acc = tl.zeros([DS], dtype=tl.float32)
     for start in range(begin, end, HELD):
         j = start + tl.arange(0, HELD)
         ok = j < end
@@ -76,27 +77,23 @@ def _held(  # type: ignore[no-untyped-def]
             mine = ok & (copy > v_dw)
             v_dw = tl.where(v_dw == 0, TINY, v_dw)
             tl.store(taken + pos, tl.where(may & (v_dw > copy), v_dw, 0.0), mask=ok)
-        higher = tl.maximum(top, tl.max(tl.where(mine, copy, LEAST), 0))
-        power = tl.sum(tl.where(mine, tl.exp(copy - higher), 0.0), 0)
-        total = total * tl.exp(top - higher) + power
-        top = higher
-    total = tl.maximum(total, 1e-30)
-    acc = tl.zeros([DS], dtype=tl.float32)
-    for start in range(begin, end, HELD):
-        j = start + tl.arange(0, HELD)
-        ok = j < end
-        pos = tl.load(order + b * L + j, mask=ok, other=0) + b * L
-        copy = _dots(copy_keys, pos, ok, k, state, S)
-        mine = ok
-        if RESOLVES:
-            v_dw = _dots(asking, pos, ok, k, state, S) + tl.load(bias + pos, mask=ok, other=0.0)
-            mine = ok & (copy > v_dw)
-        weight = tl.where(mine, tl.exp(copy - top) / total, 0.0)
-        tl.store(weights + pos, weight, mask=ok)
+        copy = tl.where(mine, copy, float("-inf"))
+        tl.store(weights + pos, copy, mask=ok)
+        higher = tl.maximum(top, tl.max(copy, 0))
+        scale, power = tl.exp(top - higher), tl.exp(copy - higher)
         cells = ok[:, None] & (d < D)[None, :]
         rows = tl.load(m_e + pos[:, None] * D + d[None, :], mask=cells, other=0.0)
-        acc += tl.sum(weight[:, None] * rows.to(tl.float32), 0)
-    tl.store(read + b * ROW + d, acc, mask=d < D)
+        total = total * scale + tl.sum(power, 0)
+        acc = acc * scale + tl.sum(power[:, None] * rows.to(tl.float32), 0)
+        top = higher
+    total = tl.maximum(total, 1e-30)
+    tl.store(read + b * ROW + d, acc / total, mask=d < D)
+    tl.debug_barrier()  # of the scores above this program's other threads now make weights
+    for start in range(begin, end, HELD):
+        j = start + tl.arange(0, HELD)
+        pos = tl.load(order + b * L + j, mask=j < end, other=0) + b * L
+        score = tl.load(weights + pos, mask=j < end, other=0.0)
+        tl.store(weights + pos, tl.exp(score - top) / total, mask=j < end)
 
 
 @triton.jit
