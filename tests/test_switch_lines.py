@@ -108,7 +108,7 @@ def graph_of(code: str) -> Graph:
 
 def known(graph: Graph, mnemonic: str = "pause") -> dict[str, int]:
     (at,) = [one.address for one in graph.code if one.mnemonic == mnemonic]
-    return graph.fixed.at(at)
+    return graph.fixed.at(at).constants
 
 
 def test_constants_hold_on_every_way_or_not_at_all():

@@ -12,6 +12,7 @@ from permnet.switches.claim import Block, Switch
 from permnet.switches.cpu import UnprovenError
 from permnet.switches.emulate import checked_values, cross_check
 from permnet.switches.find import find_switches
+from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import runs
 from permnet.switches.proof import prove
@@ -174,7 +175,7 @@ def test_the_emulator_disagrees_with_a_wrong_claim(tmp_path: Path) -> None:
     (switch,) = find_switches(function)
     claim = switch.claim
     assert claim is not None
-    cross_check(binary, claim, {})
+    cross_check(binary, claim, Known())
     assert {0, 1, 2, 3, 8, 9, 10, 399, 400, 401, 2**31, 2**32 - 1} <= {*checked_values(claim)}
     first, second, *rest = claim.blocks
     wrong = replace(
@@ -182,7 +183,7 @@ def test_the_emulator_disagrees_with_a_wrong_claim(tmp_path: Path) -> None:
         blocks=(replace(first, target=second.target), replace(second, target=first.target), *rest),
     )
     with pytest.raises(UnprovenError, match="emulator"):
-        cross_check(binary, wrong, {})
+        cross_check(binary, wrong, Known())
 
 
 IF_CHAIN = """

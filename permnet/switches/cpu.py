@@ -14,6 +14,7 @@ from permnet.binary.operands import (
 )
 from permnet.switches.claim import Scrutinee
 from permnet.switches.effects import written
+from permnet.switches.fixed import Known
 
 _FAR = 1 << 80  # beyond every number here
 _STOPS = {"call", "lcall", "ljmp", "ret", "retf", "retfq", "iret", "iretd", "iretq", "syscall"}
@@ -70,12 +71,12 @@ class Cpu:
         read: Callable[[int, int], bytes | None],
         scrutinee: Scrutinee,
         x: int,
-        fixed: dict[str, int],
+        known: Known,
     ) -> None:
         self.x = x
         self.low, self.high = 0, (1 << scrutinee.bits) - 1
         self._read = read
-        self._registers: dict[str, Value | None] = {n: Value(v) for n, v in fixed.items()}
+        self._registers: dict[str, Value | None] = {n: Value(v) for n, v in known.constants.items()}
         self._cells: dict[tuple[str, int], Value] = {}
         self._flags: Flags | None = None
         value = self._wrapped(Value(x - scrutinee.offset, 1), scrutinee.bits)
@@ -89,7 +90,8 @@ class Cpu:
             whole, bits, low = GENERAL[scrutinee.place.name]
             if low or bits != scrutinee.bits:
                 raise UnprovenError(f"{scrutinee.place.name} does not have {scrutinee.bits} bits")
-            self._registers[whole] = value
+            alone = known.bits.get(whole, 64) <= bits  # nothing stands above it
+            self._registers[whole] = replace(value, bits=64) if alone else value
 
     # The stretch
 

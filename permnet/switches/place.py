@@ -13,12 +13,13 @@ from permnet.switches.terms import Term, bits_of, trunc
 _NAMES = {(whole, bits): name for name, (whole, bits, low) in GENERAL.items() if low == 0}
 
 
-def places_of(head: BasicBlock, x: Term) -> Iterator[tuple[int, Register | Memory]]:
+def places_of(head: BasicBlock, before: State, x: Term) -> Iterator[tuple[int, Register | Memory]]:
     """Instructions of a block before which x has a place, and that place, the last one first.
 
+    `before` is what is known where the block begins.
     What a call or the like leaves behind is not looked into: it is searched behind the last one.
     """
-    states = [State()]
+    states = [before]
     first = 0
     for i, instruction in enumerate(head.code[:-1]):
         state = states[-1].copy()

@@ -14,7 +14,7 @@ from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
-from permnet.switches.terms import Term, bits_of, const, trunc, value_of
+from permnet.switches.terms import Term, bits_of, const, extended, trunc, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
@@ -107,7 +107,7 @@ class Walker:
         """The dispatch that begins in a block; None if it does not end in a test of a number."""
         if not head.is_conditional:
             return None
-        state = State(self._constants(head))
+        state = state_at(self.graph, head)
         for instruction in head.code[:-1]:
             state.step(instruction)
         x = _scrutinee(state.flags, head.last.mnemonic)
@@ -134,17 +134,13 @@ class Walker:
                 return Region(head, x, ordered, tuple(edges))
         return None
 
-    def _constants(self, head: BasicBlock) -> dict[str, Term]:
-        known = self.graph.fixed.at(head.address)
-        return {name: const(value, 64) for name, value in known.items()}
-
     def _is_apart(self, region: Region) -> bool:
         """Whether the first test is an `if` before the switch.
 
         A compiler that tests for one of many labels first then asks on which side of it the value
         lies, or goes through the labels in order.
         """
-        flags = _flags(region.head)
+        flags = _flags(self.graph, region.head)
         if flags is None or region.head.code[-2].mnemonic == "sub":
             return False
         if flags.kind != "cmp" and _narrow(flags.left) != region.x:
@@ -155,7 +151,7 @@ class Walker:
             return False
         following = self.graph.block(region.head.successors[kinds.index("miss")])
         if following and following.last.mnemonic not in ("je", "jne", "jmp"):
-            tested = _flags(following)
+            tested = _flags(self.graph, following)
             if len(following.code) == 1 or (tested and value_of(tested.right) == constant):
                 return False
         default = region.default()
@@ -274,29 +270,50 @@ class Walker:
 
 
 def _depends(block: BasicBlock, state: State, x: Term) -> bool:
-    """Whether the jump at the end of a block depends on x, among other things.
+    """Whether the jump at the end of a block is through a table that x is an index of, or a mask.
 
-    An index into a table or a mask may be wider than what was compared with its length.
+    The index may be wider than what was compared with the table's length.
     """
     if block.is_conditional:
         flags = state.flags
-        return flags is not None and any(_holds(t, x, flags.kind == "bit") for t in flags.parts[1:])
+        if flags is None:
+            return False
+        return any(_holds(t, x) for t in [*_counts(flags.left), *[flags.right][: flags.kind == "bit"]])
     operands = block.last.operands
-    return any(_holds(state.value(operand, 64, block.end), x, True) for operand in operands)
+    return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
 
 
-def _holds(term: Term, x: Term, wider: bool) -> bool:
-    """Whether x or a low part of it is in a term, or else what x is the low part of."""
+def _counts(term: Term) -> Iterator[Term]:
+    """By how much parts of a term are shifted."""
+    if term[0] in ("shl", "shr", "sar"):
+        yield term[3]
+    for part in () if term[0] == "new" else term[2:]:
+        if isinstance(part, tuple):
+            yield from _counts(part)
+
+
+def _holds(term: Term, x: Term) -> bool:
+    """Whether x, a low part of it, or what x is the low part of is in a term."""
     common = min(bits_of(term), bits_of(x))
-    if (wider or common == bits_of(term)) and trunc(term, common) == trunc(x, common):
+    if trunc(term, common) == trunc(x, common):
         return True
     parts = () if term[0] == "new" else term[2:]
-    return any(_holds(part, x, wider) for part in parts if isinstance(part, tuple))
+    return any(_holds(part, x) for part in parts if isinstance(part, tuple))
 
 
-def _flags(block: BasicBlock) -> Flags | None:
+def state_at(graph: Graph, block: BasicBlock) -> State:
+    """What is known where a block begins."""
+    known = graph.fixed.at(block.address)
+    narrow = {
+        name: extended(trunc(("start", 64, name, 1), bits), 64, False)
+        for name, bits in known.bits.items()
+    }
+    return State(narrow | {name: const(value, 64) for name, value in known.constants.items()})
+
+
+def _flags(graph: Graph, block: BasicBlock) -> Flags | None:
     """What the jump at the end of a block depends on, seen from the block alone."""
-    state = State()
+    state = state_at(graph, block)
     for instruction in block.code[:-1]:
         state.step(instruction)
     return state.flags

@@ -6,9 +6,8 @@ from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.default import has_default, same_code
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import size
-from permnet.switches.machine import State
 from permnet.switches.place import places_of
-from permnet.switches.regions import MOST_LABELS, Region
+from permnet.switches.regions import MOST_LABELS, Region, state_at
 from permnet.switches.terms import Term, bits_of, split
 from permnet.switches.terms import signed as signed_number
 
@@ -41,12 +40,13 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
     tests = {test.address for test in region.tests}
     has = default is not None and has_default(graph, tests, labelled, default)
-    signed = _is_signed(region)
+    signed = _is_signed(graph, region)
     base, offset = split(region.x)
-    places = [(start, place, 0) for start, place in places_of(region.head, region.x)]
+    before = state_at(graph, region.head)
+    places = [(start, place, 0) for start, place in places_of(region.head, before, region.x)]
     if offset:
         added = signed_number(offset, bits_of(base))
-        places += [(start, place, added) for start, place in places_of(region.head, base)]
+        places += [(start, place, added) for start, place in places_of(region.head, before, base)]
     if not places:
         raise RefusedError("the value that is tested has no place of its own")
     for start, place, added in places:
@@ -65,9 +65,9 @@ def _is_switch(graph: Graph, region: Region, blocks: list[Block]) -> bool:
     return hits >= FEWEST_TESTS or all(size(block.values) <= MOST_LABELS for block in blocks)
 
 
-def _is_signed(region: Region) -> bool:
+def _is_signed(graph: Graph, region: Region) -> bool:
     """Whether the value has a sign, as far as its tests tell; numbers of 32 and 64 bits do."""
-    state = State()
+    state = state_at(graph, region.head)
     for instruction in region.head.code[:-1]:
         state.step(instruction)
     tested = state.flags.left if state.flags else ()
