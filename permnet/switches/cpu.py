@@ -13,7 +13,7 @@ from permnet.binary.operands import (
     operation_bits,
 )
 from permnet.switches.claim import Scrutinee
-from permnet.switches.effects import written
+from permnet.switches.effects import keeps_flags, written
 from permnet.switches.fixed import Known
 
 _FAR = 1 << 80  # beyond every number here
@@ -32,7 +32,6 @@ _STOPS |= {
     "into",
 }
 _STOPS |= {"loop", "loope", "loopne", "xbegin", "xabort"}
-_KEEPS_FLAGS = ("mov", "movabs", "movzx", "movsx", "movsxd", "lea", "not", "push", "pop", "nop")
 _EXTENDS = {"cdqe": ("eax", "rax"), "cwde": ("ax", "eax"), "cbw": ("al", "ax")}
 
 
@@ -310,7 +309,7 @@ class Cpu:
             self._registers |= dict.fromkeys(changed)
             if memory:
                 self._cells.clear()
-            if mnemonic not in _KEEPS_FLAGS:
+            if not keeps_flags(instruction):
                 self._flags = None
 
     def _condition(self, condition: str) -> Value | None:
@@ -323,9 +322,11 @@ class Cpu:
         return self._wrapped(signed, GENERAL[wide][1])
 
     def _compare(self, mnemonic: str, operands: tuple[Operand, ...], bits: int, end: int) -> None:
-        left, right = (self._whole(operand, bits, end) for operand in operands)
+        left = self._whole(operands[0], bits, end)
+        right = self._value(operands[1], bits, end)
         self._flags = None
-        if left is None or right is None:
+        # Of the number of a bit only the low ones count.
+        if left is None or right is None or right.bits < (8 if mnemonic == "bt" else bits):
             return
         if mnemonic == "cmp":
             self._flags = Flags("cmp", left, right, bits)

@@ -31,21 +31,24 @@ Constants = dict[str, int]  # by the name of the whole register
 
 @dataclass(frozen=True)
 class Known:
-    """Registers that hold a constant, and those whose number has at most so many bits.
+    """Of registers, by the name of the whole one.
 
-    Both go by the name of the whole register.
+    `constants` that they hold, how many `bits` their number has at most, and what was last `added`
+    to a number that they hold the sum of.
     """
 
     constants: Constants = field(default_factory=Constants)
     bits: dict[str, int] = field(default_factory=dict)
+    added: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> "Known":
-        return Known(dict(self.constants), dict(self.bits))
+        return Known(dict(self.constants), dict(self.bits), dict(self.added))
 
     def meet(self, other: "Known") -> "Known":
         """What holds whichever of the two does."""
         bits = {n: max(b, other.bits[n]) for n, b in self.bits.items() if n in other.bits}
-        return Known(dict(self.constants.items() & other.constants.items()), bits)
+        constants = dict(self.constants.items() & other.constants.items())
+        return Known(constants, bits, dict(self.added.items() & other.added.items()))
 
 
 class FixedRegisters:
@@ -146,12 +149,14 @@ def _step(known: Known, instruction: Instruction) -> None:
     """What is known behind an instruction."""
     if instruction.mnemonic.startswith("j"):
         return
-    width = _width(known, instruction)
+    width, added = _width(known, instruction), _added(known, instruction)
     for name in written(instruction)[0]:
         known.constants.pop(name, None)
         known.bits.pop(name, None)
+        known.added.pop(name, None)
     known.constants.update(_set(instruction))
     known.bits.update(width)
+    known.added.update(added)
 
 
 def _set(instruction: Instruction) -> Constants:
@@ -192,6 +197,20 @@ def _width(known: Known, instruction: Instruction) -> dict[str, int]:
         case "and", (_, Number(value=mask)) if mask >= 0:
             found = min(bits, next(b for b in (8, 16, 32, 64) if mask >> b == 0))
     return {whole: found} if found < 64 else {}
+
+
+def _added(known: Known, instruction: Instruction) -> dict[str, int]:
+    """The constant that an instruction adds to make the number of a register, if it does."""
+    match instruction.mnemonic, instruction.operands:
+        case "lea", (Register(general=(whole, _, _)), Memory(base=base, index="") as place):
+            return {whole: place.displacement} if base in GENERAL else {}
+        case "add", (Register(general=(whole, _, _)), Number(value=number)):
+            return {whole: number}
+        case "sub", (Register(general=(whole, _, _)), Number(value=number)):
+            return {whole: -number}
+        case "mov", (Register(general=(whole, _, _)), Register(general=(source, _, _))):
+            return {whole: known.added[source]} if source in known.added else {}
+    return {}
 
 
 _WIDENS = {"mov", "movzx", "movsx", "lea", "add", "sub", "and", "or", "xor", "neg", "not", "inc"}

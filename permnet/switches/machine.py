@@ -12,7 +12,7 @@ from permnet.binary.operands import (
     Register,
     operation_bits,
 )
-from permnet.switches.effects import written
+from permnet.switches.effects import keeps_flags, written
 from permnet.switches.terms import Term, binary, bits_of, const, extended, made, new, signed, trunc
 
 _ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
@@ -161,7 +161,7 @@ class State:
         if memory:
             self.version += 1
             self.stored.clear()
-        self.flags = self.flags if mnemonic in ("mov", "nop", "lea") else None
+        self.flags = self.flags if keeps_flags(instruction) else None
         return "memory" if memory else "none"
 
     def _result(

@@ -161,6 +161,9 @@ class Walker:
             for low, high in values
             if address != default and (low, high) != (constant, constant)
         ]
+        hit = region.head.successors[kinds.index("hit")]
+        if size(region.leaves().get(hit, ())) > 1:
+            return False  # it leads to a block of others
         sides = {low < constant for low, _ in rest}
         single = all(low == high for low, high in rest)
         return len(rest) > 2 or (len(sides) > 1 and not single)

@@ -1,11 +1,12 @@
 """The rules that propose: what a dispatch says of a switch, and when it is none."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.default import has_default, same_code
 from permnet.switches.graph import Graph
-from permnet.switches.intervals import size
+from permnet.switches.intervals import Intervals, moved, size
 from permnet.switches.place import places_of
 from permnet.switches.regions import MOST_LABELS, Region, state_at
 from permnet.switches.terms import Term, bits_of, split
@@ -29,9 +30,9 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     default = region.default()
     labelled = {a: values for a, values in region.leaves().items() if a != default}
     blocks = [Block(address, labelled[address]) for address in sorted(labelled)]
-    copies = tuple(b for b in blocks if default and same_code(graph, b.target, default))
+    copies = tuple(block for block in blocks if default and _is_copy(graph, region, block, default))
     blocks = [block for block in blocks if block not in copies]
-    if not _is_switch(graph, region, blocks):
+    if not _is_switch(graph, region, blocks, copies):
         return
     for edge in region.edges:
         if edge.kind == "lost":
@@ -49,18 +50,64 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
         places += [(start, place, added) for start, place in places_of(region.head, before, base)]
     if not places:
         raise RefusedError("the value that is tested has no place of its own")
+    summed = _summed(graph, region)
     for start, place, added in places:
-        scrutinee = Scrutinee(place, bits_of(region.x), signed, added)
-        yield Claim(start, scrutinee, tuple(blocks), default, has, copies)
+        bits = bits_of(region.x)
+        scrutinee = Scrutinee(place, bits, signed, added - summed)
+        counted, others = (
+            tuple(replace(block, values=moved(block.values, -summed, bits)) for block in part)
+            for part in (blocks, copies)
+        )
+        yield Claim(start, scrutinee, counted, default, has, others)
 
 
-def _is_switch(graph: Graph, region: Region, blocks: list[Block]) -> bool:
+def _is_copy(graph: Graph, region: Region, block: Block, default: int) -> bool:
+    """Whether a block is another one for values without a label: optimisers part the default.
+
+    A label is what a test singles out: by equality, a bit or a table, or as a whole range. What is
+    left of a test, or lies beyond a bound, is none.
+    """
+    if graph.is_unoptimised:
+        return False
+    if size(block.values) > MOST_LABELS or same_code(graph, block.target, default):
+        return True
+    return not any(
+        edge.kind in ("hit", "lost") or _is_range(edge.values, bits_of(region.x))
+        for edge in region.edges
+        if edge.target == block.target
+    )
+
+
+def _summed(graph: Graph, region: Region) -> int:
+    """What was added to the value before the dispatch, to count a table's entries from 0.
+
+    Compilers keep the sum for a second switch, or make it early, and labels then count from it.
+    """
+    base = region.x[2] if region.x[0] == "trunc" else region.x
+    tabled = any(test.last.mnemonic == "jmp" for test in region.tests)
+    if base[0] != "start" or not tabled or region.head.last.mnemonic not in ("ja", "jbe"):
+        return 0
+    known = graph.fixed.at(region.head.address)
+    return known.added.get(base[2], 0)
+
+
+def _is_range(values: Intervals, bits: int) -> bool:
+    """Whether values follow one another, as -1 and 0 do."""
+    around = values[0][0] == 0 and values[-1][1] == (1 << bits) - 1
+    return len(values) == 1 or (len(values) == 2 and around)
+
+
+def _is_switch(
+    graph: Graph, region: Region, blocks: list[Block], copies: tuple[Block, ...]
+) -> bool:
     """Whether there is enough of it to be one, or to be told why it is none."""
     count = sum(size(block.values) for block in blocks)
     if len(region.tests) < 2 or count < FEWEST_LABELS:
         return False
     if not graph.is_unoptimised and count == FEWEST_LABELS and len(blocks) == 1:
         return False  # an `if` with an `or`
+    if any(size(copy.values) > MOST_LABELS for copy in copies):
+        return count >= FEWEST_TESTS  # else sizes are compared
     hits = sum(size(edge.values) for edge in region.edges if edge.kind == "hit")
     return hits >= FEWEST_TESTS or all(size(block.values) <= MOST_LABELS for block in blocks)
 
