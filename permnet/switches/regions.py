@@ -14,7 +14,7 @@ from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
-from permnet.switches.terms import Term, bits_of, const, extended, trunc, value_of
+from permnet.switches.terms import Term, bits_of, const, extended, signed, trunc, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
@@ -164,6 +164,10 @@ class Walker:
         hit = region.head.successors[kinds.index("hit")]
         if size(region.leaves().get(hit, ())) > 1:
             return False  # it leads to a block of others
+        if constant and rest and any(test.last.mnemonic == "jmp" for test in region.tests):
+            bits = bits_of(region.x)
+            labels = [signed(end, bits) for ends in rest for end in ends]
+            return min(labels) < signed(constant, bits) < max(labels)
         sides = {low < constant for low, _ in rest}
         single = all(low == high for low, high in rest)
         return len(rest) > 2 or (len(sides) > 1 and not single)
