@@ -12,6 +12,7 @@ from typing import Literal
 from permnet.binary.operands import Memory, Register
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
+from permnet.switches.jumps import is_jump
 from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
 from permnet.switches.terms import Term, bits_of, const, extended, signed, trunc, value_of
@@ -23,7 +24,7 @@ MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
 
 
-Kind = Literal["hit", "miss", "order", "lost"]
+Kind = Literal["hit", "miss", "order", "lost", "computed"]
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ class Walker:
             if edge.target not in forbidden | {head.address}:
                 found = self._test(edge, before, evaluator, edge.target in ends)
             if found is None or isinstance(found, Edge):
-                leaving.append(found or edge)
+                leaving.append(found or self._left(edge, before, evaluator.x))
             else:
                 block, after, edges = found
                 tests[block.address] = block
@@ -247,6 +248,23 @@ class Walker:
             lost = bounded and _depends(block, state, evaluator.x)
             return replace(edge, kind="lost") if lost else None
         return (block, state, edges) if len(edges) > 1 or follows else None
+
+    def _left(self, edge: Edge, before: State, x: Term) -> Edge:
+        """An edge that leaves a dispatch, `computed` if its block goes on comparing x, jumpless."""
+        block = self.graph.block(edge.target)
+        if edge.kind == "hit" or block is None or self.graph.is_unoptimised:
+            return edge
+        state = before.copy()
+        for instruction in block.code:
+            flags = state.flags
+            if instruction.mnemonic.startswith(("set", "cmov")) and flags:
+                compared = flags.left[0] != "set" and value_of(flags.right) is not None
+                if compared and state.at >= block.address and _holds(flags.left, x):
+                    return replace(edge, kind="computed")
+            if instruction.mnemonic == "call" or is_jump(instruction):
+                return edge
+            state.step(instruction)
+        return edge
 
     def _cut(
         self, block: BasicBlock, state: State, values: Intervals, evaluator: Evaluator
@@ -337,7 +355,11 @@ def _kinds(flags: Flags, mnemonic: str, x: Term) -> tuple[Kind, Kind]:
         return "order", "order"
     left = flags.left[2] if flags.left[0] == "zext" else flags.left
     masked = flags.kind != "cmp" and left[0] == "and" and x not in (left, flags.left)
-    return ("hit", "miss") if (mnemonic == "je") != masked else ("miss", "hit")
+    mask = value_of(left[3]) if masked and not any(_counts(left)) else None
+    if mask and mask + (mask & -mask) & mask == 0:
+        return "order", "order"  # no bit of a row is set: it is a small number
+    shifted = masked and mask is None
+    return ("hit", "miss") if (mnemonic == "je") != shifted else ("miss", "hit")
 
 
 def _scrutinee(flags: Flags | None, mnemonic: str) -> Term | None:

@@ -35,6 +35,8 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     if not _is_switch(graph, region, blocks, copies):
         return
     for edge in region.edges:
+        if edge.kind == "computed":
+            raise RefusedError(f"values are compared at {edge.target:#x} without a jump: a part is computed")
         if edge.kind == "lost":
             raise RefusedError(f"the test at {edge.target:#x} depends on more than its value")
     if any(size(block.values) > MOST_LABELS for block in blocks):
