@@ -91,6 +91,11 @@ class Cpu:
                 raise UnprovenError(f"{scrutinee.place.name} does not have {scrutinee.bits} bits")
             alone = known.bits.get(whole, 64) <= bits  # nothing stands above it
             self._registers[whole] = replace(value, bits=64) if alone else value
+            for name, one in known.sums.items():
+                if one.source == whole and (alone or one.bits <= bits):
+                    self._registers[name] = self._wrapped(
+                        Value(value.number + one.number, 1), one.bits
+                    )
 
     # The stretch
 

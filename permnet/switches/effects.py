@@ -28,7 +28,19 @@ _PLAIN = {"mov", "movzx", "movsx", "movsxd", "movabs", "lea", "add", "sub", "and
 _PLAIN |= {"not", "neg", "inc", "dec", "shl", "sal", "shr", "sar", "rol", "ror", "adc", "sbb"}
 _PLAIN |= {"bts", "btr", "btc", "bsf", "bsr", "bswap", "tzcnt", "lzcnt", "popcnt", "shld", "shrd"}
 _PLAIN |= {"andn", "shlx", "shrx", "sarx", "rorx", "pop", "lahf", "movbe"}
-_KEEPS_FLAGS = {"lea", "leave", "not", "push", "pop", "nop", "endbr64", "cdq", "cqo", "cdqe", "cwde"}
+_KEEPS_FLAGS = {
+    "lea",
+    "leave",
+    "not",
+    "push",
+    "pop",
+    "nop",
+    "endbr64",
+    "cdq",
+    "cqo",
+    "cdqe",
+    "cwde",
+}
 
 
 def written(instruction: Instruction) -> tuple[frozenset[str], bool]:

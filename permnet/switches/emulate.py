@@ -108,6 +108,10 @@ class _Emulator:
         whole = GENERAL[scrutinee.place.name][0]
         content = self._registers[whole] >> scrutinee.bits << scrutinee.bits | value
         self._machine.reg_write(self._constants[whole], content)
+        for name, one in self._known.sums.items():
+            if one.source == whole:
+                summed = (content + one.number) % (1 << one.bits)
+                self._machine.reg_write(self._constants[name], summed)
 
     def _address(self, place: Memory) -> int:
         base = self._registers.get(place.base, 0)

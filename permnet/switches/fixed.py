@@ -30,25 +30,40 @@ Constants = dict[str, int]  # by the name of the whole register
 
 
 @dataclass(frozen=True)
+class Sum:
+    """The low bits of a register and a constant; no register's, if it holds something else now."""
+
+    source: str
+    bits: int
+    number: int
+
+
+@dataclass(frozen=True)
 class Known:
     """Of registers, by the name of the whole one.
 
-    `constants` that they hold, how many `bits` their number has at most, and what was last `added`
-    to a number that they hold the sum of.
+    The `constants` that they hold, how many `bits` their number has at most, and the `sums` of
+    another register and a constant.
     """
 
     constants: Constants = field(default_factory=Constants)
     bits: dict[str, int] = field(default_factory=dict)
-    added: dict[str, int] = field(default_factory=dict)
+    sums: dict[str, Sum] = field(default_factory=dict)
 
     def copy(self) -> "Known":
-        return Known(dict(self.constants), dict(self.bits), dict(self.added))
+        return Known(dict(self.constants), dict(self.bits), dict(self.sums))
 
     def meet(self, other: "Known") -> "Known":
         """What holds whichever of the two does."""
         bits = {n: max(b, other.bits[n]) for n, b in self.bits.items() if n in other.bits}
         constants = dict(self.constants.items() & other.constants.items())
-        return Known(constants, bits, dict(self.added.items() & other.added.items()))
+        both = {n: (one, other.sums[n]) for n, one in self.sums.items() if n in other.sums}
+        sums = {
+            n: one if one == two else _lost(one)
+            for n, (one, two) in both.items()
+            if _lost(one) == _lost(two)
+        }
+        return Known(constants, bits, sums)
 
 
 class FixedRegisters:
@@ -149,14 +164,18 @@ def _step(known: Known, instruction: Instruction) -> None:
     """What is known behind an instruction."""
     if instruction.mnemonic.startswith("j"):
         return
-    width, added = _width(known, instruction), _added(known, instruction)
-    for name in written(instruction)[0]:
+    width, summed = _width(known, instruction), _summed(known, instruction)
+    changed = written(instruction)[0]
+    for name in changed:
         known.constants.pop(name, None)
         known.bits.pop(name, None)
-        known.added.pop(name, None)
+        known.sums.pop(name, None)
     known.constants.update(_set(instruction))
     known.bits.update(width)
-    known.added.update(added)
+    known.sums.update(summed)
+    for name, one in known.sums.items():
+        if one.source in changed:
+            known.sums[name] = _lost(one)
 
 
 def _set(instruction: Instruction) -> Constants:
@@ -199,18 +218,28 @@ def _width(known: Known, instruction: Instruction) -> dict[str, int]:
     return {whole: found} if found < 64 else {}
 
 
-def _added(known: Known, instruction: Instruction) -> dict[str, int]:
-    """The constant that an instruction adds to make the number of a register, if it does."""
+def _summed(known: Known, instruction: Instruction) -> dict[str, Sum]:
+    """The register that an instruction makes the sum of a register and a constant, if it does."""
     match instruction.mnemonic, instruction.operands:
-        case "lea", (Register(general=(whole, _, _)), Memory(base=base, index="") as place):
-            return {whole: place.displacement} if base in GENERAL else {}
-        case "add", (Register(general=(whole, _, _)), Number(value=number)):
-            return {whole: number}
-        case "sub", (Register(general=(whole, _, _)), Number(value=number)):
-            return {whole: -number}
-        case "mov", (Register(general=(whole, _, _)), Register(general=(source, _, _))):
-            return {whole: known.added[source]} if source in known.added else {}
-    return {}
+        case "lea", (Register(general=(whole, bits, _)), Memory(base=base, index="") as place):
+            made = Sum(GENERAL[base][0], bits, place.displacement) if base in GENERAL else None
+        case ("add" | "sub") as sign, (Register(general=(whole, bits, _)), Number(value=number)):
+            before = known.sums.get(whole)
+            added = number if sign == "add" else -number
+            if before and before.source and before.bits == bits:
+                made = Sum(before.source, bits, before.number + added)
+            else:
+                made = Sum("", bits, added)
+        case "mov", (Register(general=(whole, bits, _)), Register(general=(source, _, _))):
+            before = known.sums.get(source)
+            made = before if before and before.bits == bits else Sum(source, bits, 0)
+        case _:
+            return {}
+    return {whole: made} if made and bits >= 32 and not instruction.prefix else {}
+
+
+def _lost(one: Sum) -> Sum:
+    return Sum("", one.bits, one.number)
 
 
 _WIDENS = {"mov", "movzx", "movsx", "lea", "add", "sub", "and", "or", "xor", "neg", "not", "inc"}

@@ -15,7 +15,7 @@ from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.jumps import is_jump
 from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
-from permnet.switches.terms import Term, bits_of, const, extended, signed, trunc, value_of
+from permnet.switches.terms import Term, binary, bits_of, const, extended, signed, trunc, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
@@ -128,7 +128,12 @@ class Walker:
                 return None
             tests, edges = spread
             before = (len(forbidden), ends)
-            forbidden |= {a for a in tests if a != head.address and self._is_met(a, tests.keys())}
+            blocks = {edge.target for edge in edges}  # a block of the switch may go on testing
+            forbidden |= {
+                address
+                for address in tests.keys() - {head.address}
+                if address in blocks or self._is_met(address, tests.keys())
+            }
             ends = self._closed({test.end for test in tests.values()})
             if (len(forbidden), ends) == before:
                 ordered = tuple(sorted(tests.values(), key=lambda block: block.address))
@@ -163,7 +168,7 @@ class Walker:
             if address != default and (low, high) != (constant, constant)
         ]
         hit = region.head.successors[kinds.index("hit")]
-        if size(region.leaves().get(hit, ())) > 1:
+        if not self.graph.is_unoptimised and size(region.leaves().get(hit, ())) > 1:
             return False  # it leads to a block of others
         if constant and rest and any(test.last.mnemonic == "jmp" for test in region.tests):
             bits = bits_of(region.x)
@@ -303,7 +308,9 @@ def _depends(block: BasicBlock, state: State, x: Term) -> bool:
         flags = state.flags
         if flags is None:
             return False
-        return any(_holds(t, x) for t in [*_counts(flags.left), *[flags.right][: flags.kind == "bit"]])
+        return any(
+            _holds(t, x) for t in [*_counts(flags.left), *[flags.right][: flags.kind == "bit"]]
+        )
     operands = block.last.operands
     return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
 
@@ -333,7 +340,15 @@ def state_at(graph: Graph, block: BasicBlock) -> State:
         name: extended(trunc(("start", 64, name, 1), bits), 64, False)
         for name, bits in known.bits.items()
     }
-    return State(narrow | {name: const(value, 64) for name, value in known.constants.items()})
+    state = State(narrow)
+    sums = {
+        name: binary("add", trunc(state.whole(one.source), one.bits), const(one.number, one.bits))
+        for name, one in known.sums.items()
+        if one.source
+    }
+    state.registers |= {name: extended(term, 64, False) for name, term in sums.items()}
+    state.registers |= {name: const(value, 64) for name, value in known.constants.items()}
+    return state
 
 
 def _flags(graph: Graph, block: BasicBlock) -> Flags | None:

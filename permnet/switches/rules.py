@@ -36,7 +36,9 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
         return
     for edge in region.edges:
         if edge.kind == "computed":
-            raise RefusedError(f"values are compared at {edge.target:#x} without a jump: a part is computed")
+            raise RefusedError(
+                f"values are compared at {edge.target:#x} without a jump: a part is computed"
+            )
         if edge.kind == "lost":
             raise RefusedError(f"the test at {edge.target:#x} depends on more than its value")
     if any(size(block.values) > MOST_LABELS for block in blocks):
@@ -90,7 +92,7 @@ def _summed(graph: Graph, region: Region) -> int:
     if base[0] != "start" or not tabled or region.head.last.mnemonic not in ("ja", "jbe"):
         return 0
     known = graph.fixed.at(region.head.address)
-    return known.added.get(base[2], 0)
+    return known.sums[base[2]].number if base[2] in known.sums else 0
 
 
 def _is_range(values: Intervals, bits: int) -> bool:
