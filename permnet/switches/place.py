@@ -68,6 +68,6 @@ def _loaded(state: State, instruction: Instruction, x: Term) -> Memory | None:
 
 def _same_place(before: State, after: State, memory: Memory) -> bool:
     names = [GENERAL[name][0] for name in (memory.base, memory.index) if name in GENERAL]
-    return before.version == after.version and all(
+    return before.writes == after.writes and all(
         before.whole(name) == after.whole(name) for name in names
     )

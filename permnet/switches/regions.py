@@ -12,7 +12,7 @@ from typing import Literal
 from permnet.binary.operands import Memory, Register
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
-from permnet.switches.jumps import is_jump
+from permnet.switches.jumps import is_jump, jump_target
 from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
 from permnet.switches.terms import Term, binary, bits_of, const, extended, signed, trunc, value_of
@@ -52,6 +52,11 @@ class Region:
     tests: tuple[BasicBlock, ...]
     edges: tuple[Edge, ...]
     chain: int = 0
+
+    @property
+    def has_table(self) -> bool:
+        """Whether one of the tests is a jump through a table."""
+        return any(t.last.mnemonic == "jmp" and jump_target(t.last) is None for t in self.tests)
 
     def leaves(self) -> dict[int, Intervals]:
         """The values that leave to each address."""
@@ -170,7 +175,7 @@ class Walker:
         hit = region.head.successors[kinds.index("hit")]
         if not self.graph.is_unoptimised and size(region.leaves().get(hit, ())) > 1:
             return False  # it leads to a block of others
-        if constant and rest and any(test.last.mnemonic == "jmp" for test in region.tests):
+        if constant and rest and region.has_table:
             bits = bits_of(region.x)
             labels = [signed(end, bits) for ends in rest for end in ends]
             return min(labels) < signed(constant, bits) < max(labels)

@@ -14,6 +14,7 @@ from permnet.switches.terms import signed as signed_number
 
 FEWEST_LABELS = 2
 FEWEST_TESTS = 3  # for a chain of tests to look like a switch
+MOST_PARTS = 1  # of a default, beside the one that most values go to
 
 
 class RefusedError(Exception):
@@ -41,7 +42,8 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
             )
         if edge.kind == "lost":
             raise RefusedError(f"the test at {edge.target:#x} depends on more than its value")
-    if any(size(block.values) > MOST_LABELS for block in blocks):
+    parts = [block for block in copies if default and not same_code(graph, block.target, default)]
+    if len(parts) > MOST_PARTS or any(size(block.values) > MOST_LABELS for block in blocks):
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
     tests = {test.address for test in region.tests}
     has = default is not None and has_default(graph, tests, labelled, default)
@@ -88,8 +90,7 @@ def _summed(graph: Graph, region: Region) -> int:
     Compilers keep the sum for a second switch, or make it early, and labels then count from it.
     """
     base = region.x[2] if region.x[0] == "trunc" else region.x
-    tabled = any(test.last.mnemonic == "jmp" for test in region.tests)
-    if base[0] != "start" or not tabled or region.head.last.mnemonic not in ("ja", "jbe"):
+    if base[0] != "start" or not region.has_table or region.head.last.mnemonic not in ("ja", "jbe"):
         return 0
     known = graph.fixed.at(region.head.address)
     return known.sums[base[2]].number if base[2] in known.sums else 0
