@@ -109,8 +109,11 @@ def _is_switch(
     count = sum(size(block.values) for block in blocks)
     if len(region.tests) < 2 or count < FEWEST_LABELS:
         return False
-    if not graph.is_unoptimised and count == FEWEST_LABELS and len(blocks) == 1:
-        return False  # an `if` with an `or`
+    if len(blocks) == 1:
+        if _is_range(blocks[0].values, bits_of(region.x)):
+            return False  # an `if` with an `and`
+        if not graph.is_unoptimised and count == FEWEST_LABELS:
+            return False  # an `if` with an `or`
     if any(size(copy.values) > MOST_LABELS for copy in copies):
         return count >= FEWEST_TESTS  # else sizes are compared
     hits = sum(size(edge.values) for edge in region.edges if edge.kind == "hit")
