@@ -27,7 +27,7 @@ def has_default(
     body = [block for block in graph.blocks if min(targets) <= block.address < default]
     if any(_breaks_to(block, default) for block in body):
         return False
-    away = {target for block in body if block.last.mnemonic == "jmp" for target in block.successors}
+    away = {target for block in body if (target := jump_target(block.last)) is not None}
     code = graph.block(default)
     if code is None or not all(_returns(graph, target) for target in away if target > default):
         return True
@@ -42,11 +42,16 @@ def _breaks_to(block: BasicBlock, target: int) -> bool:
 
 
 def _returns(graph: Graph, address: int) -> bool:
-    """Whether nothing but the function's end stands at an address."""
+    """Whether nothing but the function's end stands at an address.
+
+    If a `nop` stands before it, that is where a switch at the end of the function ends: a `return`
+    leads behind it.
+    """
     block = graph.block(address)
     return (
         block is not None
         and block.last.mnemonic == "ret"
+        and block.code[0].mnemonic != "nop"
         and all(i.mnemonic in _EPILOGUE and "ax" not in i.text[:3] for i in block.code)
     )
 
