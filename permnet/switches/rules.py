@@ -33,7 +33,9 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     blocks = [Block(address, labelled[address]) for address in sorted(labelled)]
     copies = tuple(block for block in blocks if default and _is_copy(graph, region, block, default))
     blocks = [block for block in blocks if block not in copies]
-    if not _is_switch(graph, region, blocks, copies):
+    lost = [block for e in region.edges if e.kind == "lost" and (block := graph.block(e.target))]
+    tabled = any(block.last.mnemonic == "jmp" for block in lost)
+    if not tabled and not _is_switch(graph, region, blocks, copies):
         return
     for edge in region.edges:
         if edge.kind == "computed":
