@@ -151,7 +151,7 @@ class Walker:
         A compiler that tests for one of many labels first then asks on which side of it the value
         lies, or goes through the labels in order.
         """
-        flags = _flags(self.graph, region.head)
+        flags = tested_at(self.graph, region.head)
         if flags is None or region.head.code[-2].mnemonic == "sub":
             return False
         if flags.kind != "cmp" and _narrow(flags.left) != region.x:
@@ -162,7 +162,7 @@ class Walker:
             return False
         following = self.graph.block(region.head.successors[kinds.index("miss")])
         if following and following.last.mnemonic not in ("je", "jne", "jmp"):
-            tested = _flags(self.graph, following)
+            tested = tested_at(self.graph, following)
             if len(following.code) == 1 or (tested and value_of(tested.right) == constant):
                 return False
         default = region.default()
@@ -356,8 +356,8 @@ def state_at(graph: Graph, block: BasicBlock) -> State:
     return state
 
 
-def _flags(graph: Graph, block: BasicBlock) -> Flags | None:
-    """What the jump at the end of a block depends on, seen from the block alone."""
+def tested_at(graph: Graph, block: BasicBlock) -> Flags | None:
+    """What the jump at the end of a block depends on."""
     state = state_at(graph, block)
     for instruction in block.code[:-1]:
         state.step(instruction)

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from permnet.binary.operands import Memory, Register
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.default import has_default, same_code
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Intervals, moved, size
 from permnet.switches.place import places_of
-from permnet.switches.regions import MOST_LABELS, Region, state_at
+from permnet.switches.regions import MOST_LABELS, Region, state_at, tested_at
 from permnet.switches.terms import Term, bits_of, split
 from permnet.switches.terms import signed as signed_number
 
@@ -50,23 +51,33 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     tests = {test.address for test in region.tests}
     has = default is not None and has_default(graph, tests, labelled, default)
     signed = _is_signed(graph, region)
-    base, offset = split(region.x)
-    before = state_at(graph, region.head)
-    places = [(start, place, 0) for start, place in places_of(region.head, before, region.x)]
-    if offset:
-        added = signed_number(offset, bits_of(base))
-        places += [(start, place, added) for start, place in places_of(region.head, before, base)]
+    places = [*_places(graph, region)]
     if not places:
         raise RefusedError("the value that is tested has no place of its own")
-    summed = _summed(graph, region)
+    summed, bits = _summed(graph, region), bits_of(region.x)
+    counted, others = (
+        tuple(replace(block, values=moved(block.values, -summed, bits)) for block in part)
+        for part in (blocks, copies)
+    )
     for start, place, added in places:
-        bits = bits_of(region.x)
         scrutinee = Scrutinee(place, bits, signed, added - summed)
-        counted, others = (
-            tuple(replace(block, values=moved(block.values, -summed, bits)) for block in part)
-            for part in (blocks, copies)
-        )
         yield Claim(start, scrutinee, counted, default, has, others)
+
+
+def _places(graph: Graph, region: Region) -> Iterator[tuple[int, Register | Memory, int]]:
+    """From where on the value has which place, and what added to what lies there is the value."""
+    before = state_at(graph, region.head)
+    base, offset = split(region.x)
+    terms = [(region.x, 0)]
+    if offset:
+        terms.append((base, signed_number(offset, bits_of(base))))
+    tested = tested_at(graph, region.head)
+    base, offset = split(tested.left) if tested else (region.x, 0)
+    if tested and offset and base == region.x:  # a sum may be all that is left of it
+        terms.append((tested.left, -signed_number(offset, bits_of(base))))
+    for term, added in terms:
+        for start, place in places_of(region.head, before, term):
+            yield start, place, added
 
 
 def _is_copy(graph: Graph, region: Region, block: Block, default: int) -> bool:
@@ -124,10 +135,8 @@ def _is_switch(
 
 def _is_signed(graph: Graph, region: Region) -> bool:
     """Whether the value has a sign, as far as its tests tell; numbers of 32 and 64 bits do."""
-    state = state_at(graph, region.head)
-    for instruction in region.head.code[:-1]:
-        state.step(instruction)
-    tested = state.flags.left if state.flags else ()
+    flags = tested_at(graph, region.head)
+    tested = flags.left if flags else ()
     widened = {kind for kind, inner in _widenings(tested) if inner == region.x}
     if widened:
         return "sext" in widened
