@@ -57,6 +57,8 @@ SHAPED = (
     "mov {low}, {n8}", "mov {half}, {n8}", "and {a}, {n8}", "and {a}, {n}", "and {A}, {n8}",
     "shl {a}, 3", "shr {A}, 9", "sar {a}, 1", "imul {a}, {b}, 7", "cmp {a}, {b}", "cmovl {a}, {b}",
     "setb {low}", "not {a}", "neg {A}", "xchg {a}, {b}", "bswap {a}", "cdq", "movsxd {A}, {b}",
+    "imul {b}", "imul {A}, {B}", "mul {b}", "cdqe", "shl {a}, cl", "shld {a}, {b}, 3",
+    "bsf {a}, {b}",
 )  # fmt: skip
 
 

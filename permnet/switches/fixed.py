@@ -205,7 +205,7 @@ def _width(known: Known, instruction: Instruction) -> dict[str, int]:
     if mnemonic not in _WIDENS and not mnemonic.startswith("cmov"):
         return {}
     whole, bits, _ = target.general
-    if bits < 32:
+    if bits < 32 or (mnemonic == "imul" and len(operands) == 1):
         return {}
     found = bits
     match mnemonic, operands:
