@@ -4,7 +4,8 @@
 
 Claims that are proven are altered: a label moved to another block, dropped or added, two blocks
 exchanged, a block or the default sent elsewhere, a second place of the default left out, the width,
-the place or the offset of the value changed. The claims come from the files given, programs or objects; any will do.
+the place or the offset of the value changed. The claims come from the files given, programs or
+objects; any will do.
 """
 
 import argparse
