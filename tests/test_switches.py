@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from benchmarks.switch_large import write_program
 from benchmarks.switch_mutations import KINDS, altered
 from permnet.binary import Binary, assembled, open_binary
 from permnet.switches.claim import Block, Switch
@@ -249,3 +250,13 @@ f:  cmp edi, 1
     assert switch.status == "proven"
     (bad,) = assembled(text.format(section=".data")).functions()
     assert not any(s.status == "proven" for s in find_switches(bad))
+
+
+def test_a_large_program_is_read_where_its_functions_are(tmp_path: Path) -> None:
+    write_program(tmp_path / "large", 50_000_000, 7)
+    with open_binary(tmp_path / "large") as binary:
+        found = found_in(binary)
+    assert [*found] == [f"f{i}" for i in range(7)]
+    for switches in found.values():
+        (switch,) = switches
+        assert (switch.status, blocks(switch)) == ("proven", [[15, 17], [3, 41], [40]])
