@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from permnet.binary.binary import Function
-from permnet.binary.decode import Instruction, instructions
+from permnet.binary.decode import LONGEST_FUNCTION, Instruction, instructions
 from permnet.binary.operands import Memory
 from permnet.switches.fixed import FixedRegisters
 from permnet.switches.jumps import ENDS, is_jump, is_padding, jump_target
@@ -84,7 +84,7 @@ class Graph:
             if block.is_conditional and (target := jump_target(block.last)) is not None
         }
         found = map(self.function.binary.function, targets - self._at.keys())
-        outside = {part.address: part for part in found if part}
+        outside = {part.address: part for part in found if part and part.size <= LONGEST_FUNCTION}
         outside.pop(self.function.address, None)
         return (self, *map(Graph, outside.values()))
 
