@@ -23,7 +23,10 @@ from permnet.provenance import provenance
 
 
 def twin(text: bytes, found: Any, has_default: bool) -> bytes | None:
-    """The source with the default taken out of a switch, or put into it; None if it is not last."""
+    """The source with the default taken out of a switch, or put into it.
+
+    None if there is none to be made: the default is not last, or nothing stands behind the switch.
+    """
     end = found.body.extent.end.offset - 1  # its closing brace
     if has_default:
         last = [one for one in found.body.get_children() if one.kind.name == "DEFAULT_STMT"]
@@ -36,6 +39,8 @@ def twin(text: bytes, found: Any, has_default: bool) -> bytes | None:
         colon = text.index(b":", start) + 1
         return text[:start] + b"} {" + text[colon:]
     outer = found.around.extent.end.offset - 1
+    if not text[end + 1 : outer].strip():
+        return None
     return text[:end] + b"default: {" + text[end + 1 : outer] + b"}}" + text[outer:]
 
 
@@ -63,7 +68,7 @@ def compared(folder: Path, record: dict[str, Any]) -> dict[int, str]:
                 continue
             changed = twin(text, place, switch["default"])
             if changed is None:
-                found[place.line] = "not last"
+                found[place.line] = "none to be made"
                 continue
             altered.write_bytes(changed)
             after = code(altered, flags, record["function"])

@@ -496,6 +496,9 @@ int behind(int x) {
   switch (x) { case 1: return g(1); case 5: return g(2); }
   return 7;
 }
+void end(int x) {
+  switch (x) { case 1: g(1); break; case 5: g(2); break; }
+}
 int middle(int x) {
   switch (x) { case 1: return g(1); default: return g(3); case 5: return g(2); }
 }
@@ -507,7 +510,7 @@ def test_a_default_put_behind_the_switch_may_be_the_same_code(tmp_path):
     unit.parent.mkdir(parents=True)
     unit.write_text(TWINS)
     found = {}
-    for function in ("returns", "goes_on", "breaks", "behind", "middle"):
+    for function in ("returns", "goes_on", "breaks", "behind", "end", "middle"):
         switch = next(one for one in source_switches(unit) if one.function == function)
         has = any("default" in block for block in switch.blocks)
         record = {
@@ -515,7 +518,12 @@ def test_a_default_put_behind_the_switch_may_be_the_same_code(tmp_path):
             "flags": ["-O0"], "switches": [{"line": switch.line, "clean": True, "default": has}],
         }  # fmt: skip
         (found[function],) = compared(tmp_path, record).values()
-    expected = {"returns": "same", "behind": "same", "middle": "not last"}
+    expected = {
+        "returns": "same",
+        "behind": "same",
+        "middle": "none to be made",
+        "end": "none to be made",
+    }
     assert found == {**expected, "goes_on": "different", "breaks": "refused"}
 
 
