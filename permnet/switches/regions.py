@@ -175,7 +175,7 @@ class Walker:
         hit = region.head.successors[kinds.index("hit")]
         if not self.graph.is_unoptimised and size(region.leaves().get(hit, ())) > 1:
             return False  # it leads to a block of others
-        if constant and rest and region.has_table:
+        if constant and rest and region.has_table:  # a label outside it is tested before
             bits = bits_of(region.x)
             labels = [signed(end, bits) for ends in rest for end in ends]
             return min(labels) < signed(constant, bits) < max(labels)
