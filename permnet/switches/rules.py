@@ -50,6 +50,18 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
     tests = {test.address for test in region.tests}
     has = default is not None and has_default(graph, tests, labelled, default)
+    yield from placed(graph, region, tuple(blocks), default, has, copies)
+
+
+def placed(
+    graph: Graph,
+    region: Region,
+    blocks: tuple[Block, ...],
+    default: int | None,
+    has_default: bool,
+    copies: tuple[Block, ...],
+) -> Iterator[Claim]:
+    """What is said of a dispatch, with each place where its value lies, the last first."""
     signed = _is_signed(graph, region)
     places = [*_places(graph, region)]
     if not places:
@@ -61,7 +73,7 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     )
     for start, place, added in places:
         scrutinee = Scrutinee(place, bits, signed, added - summed)
-        yield Claim(start, scrutinee, counted, default, has, others)
+        yield Claim(start, scrutinee, counted, default, has_default, others)
 
 
 def _places(graph: Graph, region: Region) -> Iterator[tuple[int, Register | Memory, int]]:
