@@ -21,7 +21,7 @@ from pathlib import Path
 from permnet.binary.binary import Function, open_binary
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import numbers, size
-from permnet.switches.model_tokens import answer, question
+from permnet.switches.model_tokens import LONGEST, answer, question
 from permnet.switches.regions import Region, Walker
 from permnet.switches.rules import scrutinees
 from permnet.switches.terms import bits_of
@@ -33,7 +33,6 @@ from permnet.tasks.switch.draw import Draw
 
 NAME, VERSION = DISPATCH, 2
 BATCH = 100  # functions compiled at once
-LONGEST = 400  # tokens of a question
 Way = tuple[str, ...]  # a compiler and its flags
 WAYS: tuple[Way, ...] = tuple(
     (compiler, level, *tables)

@@ -30,6 +30,7 @@ from permnet.switches.regions import MOST_LABELS, Edge, Region
 from permnet.switches.terms import Term, bits_of, const, signed, split, value_of
 
 BLOCKS, DEFAULT, AFTER, TO, END = "blocks", "default", "after", "..", ";"
+LONGEST = 400  # tokens of a question
 LONGEST_TABLE = 128
 _BEYOND = {"jg": "jge", "ja": "jae", "jle": "jl", "jbe": "jb"}  # with the next number
 _COUNT = (31, 63)  # of a shift's count the low bits are taken
