@@ -43,8 +43,16 @@ WAYS: tuple[Way, ...] = tuple(
 COUNTS = {"test": 10_000, "validation": 10_000, "train": 100_000}
 
 
+Made = tuple[Graph, Region, Pair]
+
+
 def examples(drawn: list[Drawn], way: Way) -> list[Pair | None]:
     """The example that each function gives; None where its dispatch is not as it was drawn."""
+    return [made and made[2] for made in dispatches(drawn, way)]
+
+
+def dispatches(drawn: list[Drawn], way: Way) -> list[Made | None]:
+    """The same with the dispatch that each is about."""
     compiler, *flags = way
     text = [drawn.source.replace("int f(", f"int f{i}(", 1) for i, drawn in enumerate(drawn)]
     with tempfile.TemporaryDirectory(prefix="permnet-") as folder:
@@ -57,7 +65,7 @@ def examples(drawn: list[Drawn], way: Way) -> list[Pair | None]:
             return [_example(functions[f"f{i}"], one.blocks) for i, one in enumerate(drawn)]
 
 
-def _example(function: Function, blocks: Blocks) -> Pair | None:
+def _example(function: Function, blocks: Blocks) -> Made | None:
     graph = Graph(function)
     for region in Walker(graph).regions():
         places = scrutinees(region)
@@ -68,7 +76,8 @@ def _example(function: Function, blocks: Blocks) -> Pair | None:
         asked = question(graph, region, scrutinee)
         fits = len(region.leaves()) <= MOST_ADDRESSES and len(labels(asked)) <= LABEL_NAMES
         if fits and len(asked) <= LONGEST:
-            return asked, answer(region, scrutinee, asked, defaults, None in blocks)
+            pair = asked, answer(region, scrutinee, asked, defaults, None in blocks)
+            return graph, region, pair
     return None
 
 

@@ -35,7 +35,7 @@ LONGEST_TABLE = 128
 _BEYOND = {"jg": "jge", "ja": "jae", "jle": "jl", "jbe": "jb"}  # with the next number
 _COUNT = (31, 63)  # of a shift's count the low bits are taken
 
-_RUN = re.compile(r"(-?\d{1,20})(?: \.\. (-?\d{1,20}))?")
+_RUN = re.compile(r"(-?[0-9]{1,20})(?: \.\. (-?[0-9]{1,20}))?")
 _LABELS = re.compile(rf"{_RUN.pattern}(?: {_RUN.pattern})*")
 
 
