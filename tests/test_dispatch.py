@@ -17,10 +17,9 @@ from permnet.scoring import grade, score
 from permnet.switches.cpu import UnprovenError
 from permnet.switches.graph import Graph
 from permnet.switches.model_data import dispatches, examples, generate
-from permnet.switches.model_tokens import AFTER, BLOCKS, DEFAULT, END, TO, claimed
+from permnet.switches.model_tokens import AFTER, BLOCKS, DEFAULT, END, TO, claimed, scrutinee_of
 from permnet.switches.proof import prove
 from permnet.switches.regions import Region, Walker
-from permnet.switches.rules import scrutinees
 from permnet.tasks.dispatch import DISPATCH, MOST_LABELS, PRELUDE, partition, sample
 from permnet.tasks.switch.assembly import is_label
 from permnet.tasks.switch.benchmark import cases, switch_benchmark
@@ -197,9 +196,9 @@ def test_true_answers_are_proven_and_altered_ones_are_not(way):
 
 def is_proven(graph: Graph, region: Region, tokens: list[str]) -> bool:
     """With the value in any of its places."""
-    for start, scrutinee in scrutinees(region):
+    for claim in claimed(tokens, graph, region, scrutinee_of(graph, region)):
         try:
-            prove(graph, claimed(tokens, region, start, scrutinee))
+            prove(graph, claim)
             return True
         except UnprovenError:
             continue
@@ -269,9 +268,9 @@ def chain():
     ],
 )
 def test_a_malformed_answer_is_refused(text):
-    _, region = chain()
+    graph, region = chain()
     with pytest.raises(PermnetError):
-        claimed(text.split(), region, *scrutinees(region)[0])
+        next(claimed(text.split(), graph, region, scrutinee_of(graph, region)))
 
 
 @given(st.lists(st.sampled_from([*"0123456789", "-1", "..", ";", "after", "default", ".L1"])))

@@ -14,11 +14,11 @@ from permnet.models import Seq2Seq
 from permnet.switches.claim import Claim
 from permnet.switches.find import Dispatch
 from permnet.switches.graph import Graph
-from permnet.switches.model_tokens import LONGEST, claimed, question
+from permnet.switches.model_tokens import LONGEST, claimed, question, scrutinee_of
 from permnet.switches.regions import Region
-from permnet.switches.rules import FEWEST_TESTS, RefusedError, claims, scrutinees
+from permnet.switches.rules import FEWEST_TESTS, RefusedError, claims
 from permnet.tasks.dispatch import DISPATCH
-from permnet.vocab import EOS, PAD, SOS, Vocab
+from permnet.vocab import EOS, PAD, SOS, SPECIALS, Vocab
 
 ROWS = 32  # dispatches at once
 LONGEST_ANSWER = 200  # tokens; of the training data 100 is about the most
@@ -39,7 +39,7 @@ class Reader:
                 continue
             try:
                 asked[i] = self._encoded(graph, region)
-            except PermnetError as error:
+            except (PermnetError, RefusedError) as error:
                 proposed[i] = _refused(f"outside the domain of the model: {error}")
         order = sorted(asked, key=lambda i: len(asked[i][0]))
         for first in range(0, len(order), ROWS):
@@ -47,15 +47,12 @@ class Reader:
             answers = greedy(self.model, pad([asked[i][0] for i in rows]), LONGEST_ANSWER)
             for i, ids in zip(rows, answers.ids.tolist(), strict=True):
                 said = self.vocab.decode((t for t in ids if t != PAD), asked[i][1])
-                proposed[i] = _claims(said, dispatches[i][1])
+                proposed[i] = _claims(said, *dispatches[i])
         return proposed
 
     def _encoded(self, graph: Graph, region: Region) -> tuple[list[int], dict[str, int]]:
         """The ids of a question, and those lent to numbers for it."""
-        places = scrutinees(region)
-        if not places:
-            raise PermnetError("the value that is tested has no place of its own")
-        tokens = question(graph, region, places[0][1])
+        tokens = question(graph, region, scrutinee_of(graph, region))
         if len(tokens) > LONGEST:
             raise PermnetError(f"its question has {len(tokens)} tokens, more than {LONGEST}")
         ids, lent = self.vocab.encode(tokens)
@@ -78,16 +75,16 @@ def _may_be_switch(graph: Graph, region: Region) -> bool:
         return region.chain + 1 < FEWEST_TESTS
 
 
-def _claims(said: list[str], region: Region) -> Iterator[Claim]:
-    """An answer up to `<eos>`, with each place where the value lies."""
-    end = "<eos>"
+def _claims(said: list[str], graph: Graph, region: Region) -> Iterator[Claim]:
+    """What an answer up to `<eos>` says."""
+    end = SPECIALS[EOS]
     if end not in said:
         raise RefusedError(f"the model did not end its answer in {LONGEST_ANSWER} tokens")
-    for start, scrutinee in scrutinees(region):
-        try:
-            yield claimed(said[: said.index(end)], region, start, scrutinee)
-        except PermnetError as error:
-            raise RefusedError(f"the model's answer is no claim: {error}") from error
+    try:
+        tokens = said[: said.index(end)]
+        yield from claimed(tokens, graph, region, scrutinee_of(graph, region))
+    except PermnetError as error:
+        raise RefusedError(f"the model's answer is no claim: {error}") from error
 
 
 def _refused(reason: str) -> Iterator[Claim]:

@@ -21,9 +21,9 @@ from pathlib import Path
 from permnet.binary.binary import Function, open_binary
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import numbers, size
-from permnet.switches.model_tokens import LONGEST, answer, question
+from permnet.switches.model_tokens import LONGEST, answer, question, scrutinee_of
 from permnet.switches.regions import Region, Walker
-from permnet.switches.rules import scrutinees
+from permnet.switches.rules import RefusedError
 from permnet.switches.terms import bits_of
 from permnet.tasks.dispatch import DISPATCH, MOST_ADDRESSES, PRELUDE, Blocks, Drawn, sample
 from permnet.tasks.switch.assembly import LABEL_NAMES, labels, renumbered, shuffled
@@ -68,11 +68,13 @@ def dispatches(drawn: list[Drawn], way: Way) -> list[Made | None]:
 def _example(function: Function, blocks: Blocks) -> Made | None:
     graph = Graph(function)
     for region in Walker(graph).regions():
-        places = scrutinees(region)
-        defaults = _defaults(region, blocks) if places else None
+        defaults = _defaults(region, blocks)
         if defaults is None:
             continue
-        scrutinee = places[0][1]
+        try:
+            scrutinee = scrutinee_of(graph, region)
+        except RefusedError:
+            continue
         asked = question(graph, region, scrutinee)
         fits = len(region.leaves()) <= MOST_ADDRESSES and len(labels(asked)) <= LABEL_NAMES
         if fits and len(asked) <= LONGEST:

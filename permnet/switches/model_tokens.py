@@ -27,6 +27,7 @@ from permnet.switches.intervals import Interval, Intervals, numbers, runs, size,
 from permnet.switches.jumps import jump_target
 from permnet.switches.machine import Flags, State
 from permnet.switches.regions import MOST_LABELS, Edge, Region
+from permnet.switches.rules import placed
 from permnet.switches.terms import Term, bits_of, const, signed, split, value_of
 
 BLOCKS, DEFAULT, AFTER, TO, END = "blocks", "default", "after", "..", ";"
@@ -37,6 +38,11 @@ _COUNT = (31, 63)  # of a shift's count the low bits are taken
 
 _RUN = re.compile(r"(-?[0-9]{1,20})(?: \.\. (-?[0-9]{1,20}))?")
 _LABELS = re.compile(rf"{_RUN.pattern}(?: {_RUN.pattern})*")
+
+
+def scrutinee_of(graph: Graph, region: Region) -> Scrutinee:
+    """How the labels of a dispatch are written; RefusedError if its value has no place."""
+    return next(placed(graph, region, (), None, False, ())).scrutinee
 
 
 def leaves(region: Region) -> list[int]:
@@ -250,8 +256,10 @@ def _runs(edge: Edge, scrutinee: Scrutinee) -> list[Interval]:
     return [(label, label) for label in numbers(labels)]
 
 
-def claimed(tokens: Sequence[str], region: Region, start: int, scrutinee: Scrutinee) -> Claim:
-    """What an answer says of a region whose value lies in that place from `start` on.
+def claimed(
+    tokens: Sequence[str], graph: Graph, region: Region, scrutinee: Scrutinee
+) -> Iterator[Claim]:
+    """What an answer says of a dispatch, with each place where its value lies.
 
     Of several addresses for values without a label the one that most lead to is the default.
     """
@@ -272,7 +280,7 @@ def claimed(tokens: Sequence[str], region: Region, start: int, scrutinee: Scruti
     if len(words) != 1:
         raise PermnetError("values without a label need one answer, `default` or `after`")
     copies = tuple(Block(address, reached[address]) for address in rest[1:])
-    return Claim(start, scrutinee, tuple(blocks), rest[0], words == {DEFAULT}, copies)
+    yield from placed(graph, region, tuple(blocks), rest[0], words == {DEFAULT}, copies)
 
 
 def _is_rest(part: list[str]) -> bool:

@@ -41,22 +41,29 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
     tests = {test.address for test in region.tests}
     has = default is not None and has_default(graph, tests, labelled, default)
-    places = scrutinees(region)
-    if not places:
-        raise RefusedError("the value that is tested has no place of its own")
-    for start, scrutinee in places:
-        yield Claim(start, scrutinee, tuple(blocks), default, has, copies)
+    yield from placed(graph, region, tuple(blocks), default, has, copies)
 
 
-def scrutinees(region: Region) -> list[tuple[int, Scrutinee]]:
-    """From where on the value has which place, the last first."""
-    signed, bits = _is_signed(region), bits_of(region.x)
+def placed(
+    graph: Graph,
+    region: Region,
+    blocks: tuple[Block, ...],
+    default: int | None,
+    has_default: bool,
+    copies: tuple[Block, ...],
+) -> Iterator[Claim]:
+    """What is said of a dispatch, with each place where its value lies, the last first."""
+    signed = _is_signed(region)
     base, offset = split(region.x)
     places = [(start, place, 0) for start, place in places_of(region.head, region.x)]
     if offset:
         added = signed_number(offset, bits_of(base))
         places += [(start, place, added) for start, place in places_of(region.head, base)]
-    return [(start, Scrutinee(place, bits, signed, added)) for start, place, added in places]
+    if not places:
+        raise RefusedError("the value that is tested has no place of its own")
+    for start, place, added in places:
+        scrutinee = Scrutinee(place, bits_of(region.x), signed, added)
+        yield Claim(start, scrutinee, blocks, default, has_default, copies)
 
 
 def _is_switch(graph: Graph, region: Region, blocks: list[Block]) -> bool:
