@@ -37,10 +37,11 @@ Checksums (SHA-256 of `model.safetensors`):
 {checksums}
 
 **Use.** `permnet resolve` answers with the smallest model that was trained for the like of a
-question; `permnet switches --proposer` asks switch-dispatch, and proves what it says. **Limits.** A model answers within the lengths, token roles and shape of question it was
-trained on; outside them it may answer with confidence and be wrong. PermNetI models of permutation
-benchmarks expect every key to be asked for once. Models with reserved ids take as many unseen
-tokens in one question as they reserve; the others refuse unknown tokens.
+question; `permnet switches --proposer` asks switch-dispatch, and proves what it says. **Limits.** A
+model answers within the lengths, token roles and shape of question it was trained on; outside them
+it may answer with confidence and be wrong. PermNetI models of permutation benchmarks expect every
+key to be asked for once. Models with reserved ids take as many unseen tokens in one question as
+they reserve; the others refuse unknown tokens.
 """
 
 
