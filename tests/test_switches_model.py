@@ -11,17 +11,21 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from permnet.binary import open_binary
-from permnet.checkpoint import save
+from permnet.checkpoint import SHIPPED, WEIGHTS, load, save, shipped
 from permnet.cli import main
 from permnet.config import ModelConfig, Run
+from permnet.evaluate import evaluate
 from permnet.models import PermNetI
 from permnet.models.base import Seq2Seq, Step
 from permnet.switches.claim import Switch
 from permnet.switches.find import PROPOSERS, find_switches
 from permnet.switches.model import LONGEST_ANSWER, ROWS, Reader
+from permnet.switches.model_data import examples
 from permnet.switches.model_tokens import LONGEST
 from permnet.switches.scan import proposers
-from permnet.tasks.dispatch import DISPATCH
+from permnet.tasks.dispatch import DISPATCH, sample
+from permnet.tasks.switch.dataset import build
+from permnet.tasks.switch.draw import Draw
 from permnet.vocab import EOS, Vocab
 from tests.test_binary import compiled
 from tests.test_dispatch import CHAIN
@@ -205,3 +209,13 @@ def test_without_torch(tmp_path: Path) -> None:
     for one in run:
         assert "needs torch" in one.stderr
         assert "Traceback" not in one.stderr
+
+
+@pytest.mark.skipif(DISPATCH not in shipped(), reason="no model of dispatches is shipped")
+def test_the_shipped_model_answers_drawn_switches() -> None:
+    about = load(DISPATCH)
+    made = filter(None, examples([sample(Draw(f"shipped/{i}")) for i in range(60)], ("gcc", "-O0")))
+    split = build(DISPATCH, "test", "shuffled", "gcc", made)
+    figures = evaluate(about.model, split, vocab=about.vocab)
+    assert figures["skeleton"] > 0.8
+    assert (SHIPPED / DISPATCH / WEIGHTS).stat().st_size <= 2 * 2**20
