@@ -68,11 +68,12 @@ def shipped_reader() -> Reader:
 
 
 def _may_be_switch(graph: Graph, region: Region) -> bool:
-    """Whether there is enough of it to be one, and it is no chain of ifs."""
+    """Whether there is enough of it to be one, no chain of ifs, and all of its tests are known."""
     try:
         return next(claims(graph, region), None) is not None
     except RefusedError:
-        return region.chain + 1 < FEWEST_TESTS
+        followed = all(edge.kind in ("hit", "miss", "order") for edge in region.edges)
+        return followed and region.chain + 1 < FEWEST_TESTS
 
 
 def _claims(said: list[str], graph: Graph, region: Region) -> Iterator[Claim]:
