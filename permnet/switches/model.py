@@ -6,9 +6,11 @@ lead where, and what takes the rest, from the model.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import torch
+
 from permnet.batch import pad
 from permnet.checkpoint import load, shipped
-from permnet.decode import greedy
+from permnet.decode import beam, greedy
 from permnet.errors import PermnetError
 from permnet.models import Seq2Seq
 from permnet.switches.claim import Claim
@@ -18,10 +20,11 @@ from permnet.switches.model_tokens import LONGEST, claimed, question, scrutinee_
 from permnet.switches.regions import Region
 from permnet.switches.rules import FEWEST_TESTS, RefusedError, claims
 from permnet.tasks.dispatch import DISPATCH
-from permnet.vocab import EOS, PAD, SOS, SPECIALS, Vocab
+from permnet.vocab import EOS, SOS, Vocab
 
 ROWS = 32  # dispatches at once
-LONGEST_ANSWER = 200  # tokens; of the training data 100 is about the most
+N_BEST = 10  # answers that are tried before the model gives up
+Encoded = tuple[list[int], dict[str, int]]  # a question, and the ids that it lends to tokens
 
 
 class Reader:
@@ -31,9 +34,9 @@ class Reader:
         self.model, self.vocab = model, vocab
 
     def __call__(self, dispatches: Sequence[Dispatch]) -> list[Iterable[Claim]]:
-        """What the model claims of each; RefusedError where it gives no claim."""
+        """What the model claims of each, the likeliest first; RefusedError where it cannot."""
         proposed: list[Iterable[Claim]] = [()] * len(dispatches)
-        asked: dict[int, tuple[list[int], dict[str, int]]] = {}
+        asked: dict[int, Encoded] = {}
         for i, (graph, region) in enumerate(dispatches):
             if not _may_be_switch(graph, region):
                 continue
@@ -44,13 +47,37 @@ class Reader:
         order = sorted(asked, key=lambda i: len(asked[i][0]))
         for first in range(0, len(order), ROWS):
             rows = order[first : first + ROWS]
-            answers = greedy(self.model, pad([asked[i][0] for i in rows]), LONGEST_ANSWER)
-            for i, ids in zip(rows, answers.ids.tolist(), strict=True):
-                said = self.vocab.decode((t for t in ids if t != PAD), asked[i][1])
-                proposed[i] = _claims(said, *dispatches[i])
+            inputs = pad([asked[i][0] for i in rows])
+            answers = greedy(self.model, inputs, inputs.shape[1]).ids.tolist()
+            for i, ids in zip(rows, answers, strict=True):
+                proposed[i] = self._claims(ids, asked[i], *dispatches[i])
         return proposed
 
-    def _encoded(self, graph: Graph, region: Region) -> tuple[list[int], dict[str, int]]:
+    def _claims(
+        self, ids: list[int], asked: Encoded, graph: Graph, region: Region
+    ) -> Iterator[Claim]:
+        """What the greedy answer says, and if that is not proven what the next likely ones say."""
+        refused = ""
+        for answer in self._answers(ids, asked[0]):
+            try:
+                tokens = self.vocab.decode(answer, asked[1])
+                yield from claimed(tokens, graph, region, scrutinee_of(graph, region))
+            except PermnetError as error:
+                refused = refused or f"the model's answer is no claim: {error}"
+        if refused:
+            raise RefusedError(refused)
+
+    def _answers(self, first: list[int], asked: list[int]) -> Iterator[list[int]]:
+        """Answers without `<eos>`; the others are searched for when the first has been tried."""
+        seen = [_ended(first)]
+        yield seen[0]
+        found = beam(self.model, torch.tensor([asked]), len(asked), N_BEST).ids[0].tolist()
+        for ids in map(_ended, found):
+            if ids not in seen:
+                seen.append(ids)
+                yield ids
+
+    def _encoded(self, graph: Graph, region: Region) -> Encoded:
         """The ids of a question, and those lent to numbers for it."""
         tokens = question(graph, region, scrutinee_of(graph, region))
         if len(tokens) > LONGEST:
@@ -76,16 +103,9 @@ def _may_be_switch(graph: Graph, region: Region) -> bool:
         return followed and region.chain + 1 < FEWEST_TESTS
 
 
-def _claims(said: list[str], graph: Graph, region: Region) -> Iterator[Claim]:
-    """What an answer up to `<eos>` says."""
-    end = SPECIALS[EOS]
-    if end not in said:
-        raise RefusedError(f"the model did not end its answer in {LONGEST_ANSWER} tokens")
-    try:
-        tokens = said[: said.index(end)]
-        yield from claimed(tokens, graph, region, scrutinee_of(graph, region))
-    except PermnetError as error:
-        raise RefusedError(f"the model's answer is no claim: {error}") from error
+def _ended(ids: list[int]) -> list[int]:
+    """An answer up to `<eos>`; one without it is no answer."""
+    return ids[: ids.index(EOS)] if EOS in ids else []
 
 
 def _refused(reason: str) -> Iterator[Claim]:
