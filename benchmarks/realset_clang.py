@@ -71,16 +71,47 @@ def _library() -> Any:
 
 def source_switches(preprocessed: Path) -> list[SourceSwitch]:
     """The switches of each function, an outer one before those within it."""
-    cindex = _library()
-    options = [f"-D{name}={meant}" for name, meant in _TYPES.items()]
-    unit = cindex.Index.create().parse(str(preprocessed), args=["-x", "c", "-w", *options])
     places = written_at(preprocessed.read_text(errors="replace"))
     return [
         _read(node.spelling, switch, depth, *places[switch.location.line - 1])
-        for node in unit.cursor.get_children()
+        for node in _parsed(preprocessed).get_children()
         if node.kind.name == "FUNCTION_DECL" and node.is_definition()
         for switch, depth in _switches(node, 0)
     ]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A switch in the text, its body, and the block of statements that it stands in."""
+
+    line: int
+    body: Any
+    around: Any
+
+
+def statements(preprocessed: Path, function: str) -> list[Statement]:
+    """Where the switches of a function stand in preprocessed text."""
+    places = written_at(preprocessed.read_text(errors="replace"))
+
+    def found(node: Any, around: Any) -> Iterator[Statement]:
+        for child in node.get_children():
+            if child.kind.name == "SWITCH_STMT":
+                *_, body = child.get_children()
+                yield Statement(places[child.location.line - 1][1], body, around)
+            yield from found(child, child if child.kind.name == "COMPOUND_STMT" else around)
+
+    return [
+        statement
+        for node in _parsed(preprocessed).get_children()
+        if node.spelling == function and node.is_definition()
+        for statement in found(node, node)
+    ]
+
+
+def _parsed(preprocessed: Path) -> Any:
+    cindex = _library()
+    options = [f"-D{name}={meant}" for name, meant in _TYPES.items()]
+    return cindex.Index.create().parse(str(preprocessed), args=["-x", "c", "-w", *options]).cursor
 
 
 def written_at(preprocessed: str) -> list[tuple[str, int]]:

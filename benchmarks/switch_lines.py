@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.switch_match import Switch, difference, groups, labels
+from benchmarks.switch_match import Switch, difference, groups, labels, narrowed, same_partition
 from permnet.binary.binary import open_binary
 from permnet.switches.graph import Graph
 from permnet.switches.jumps import jump_target
@@ -58,7 +58,9 @@ class Origin:
         `joined`: all tests of the switch are in answers, so nothing tells values apart any more
         that get to one address: gcc made one block of several. `parted`: the switch's own tests
         send values of one block to several addresses: gcc copied it, or put a later test in front.
-        `wider`: tests of other statements are part of the answer, and only they tell more apart.
+        `dropped`: the same, and labels are missing whose block has others: gcc knew that these do
+        not come here. `wider`: tests of other statements are part of the answer, and only they tell
+        more apart.
         `unknown`: gcc's dump has no line for the switch. `wrong`: anything else.
         """
         if true["line"] is None:
@@ -71,7 +73,9 @@ class Origin:
             return "wrong"
         if kind == "coarser":
             return "joined"
-        return "wider" if wider and _only_joins(true, answer) else "wrong"
+        if wider and _only_joins(true, answer):
+            return "wider"
+        return "dropped" if _only_drops(true, answer) else "wrong"
 
     def _own(self, true: Switch, answer: Switch) -> set[Place]:
         """Where those tests of an answer stand that are on the line of a switch."""
@@ -102,6 +106,18 @@ def _only_joins(true: Switch, answer: Switch) -> bool:
     own = labels(true, true["bits"])
     blocks = [[*(group & own)] for group in groups(answer, true["bits"])]
     return difference(true, {"blocks": blocks}) == "coarser"
+
+
+def _only_drops(true: Switch, answer: Switch) -> bool:
+    """Whether an answer has no labels but the switch's, and as for these is right or joins some."""
+    bits = true["bits"]
+    named = labels(answer, bits)
+    left = [[x for x in block if narrowed(x, bits) in named] for block in true["blocks"]]
+    kept = [(block, goes) for block, goes in zip(left, true["goes"], strict=True) if block]
+    rest = {**true, "blocks": [block for block, _ in kept], "goes": [goes for _, goes in kept]}
+    if not named <= labels(true, bits):
+        return False
+    return same_partition(rest, answer) or difference(rest, answer) == "coarser"
 
 
 def origins(

@@ -3,8 +3,9 @@
     python -m benchmarks.switch_mutations FILE… [--count 1000] [--out results/switch-mutations.json]
 
 Claims that are proven are altered: a label moved to another block, dropped or added, two blocks
-exchanged, a block or the default sent elsewhere, the width or the place of the value changed. The
-claims come from the files given, programs or objects; any will do.
+exchanged, a block or the default sent elsewhere, a second place of the default left out, the width,
+the place or the offset of the value changed. The claims come from the files given, programs or
+objects; any will do.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from permnet.switches.intervals import numbers, runs
 from permnet.switches.proof import prove
 
 KINDS = ("move", "drop", "add", "exchange", "retarget", "default", "width", "place")
+KINDS += ("copy", "offset")
 
 
 def altered(claim: Claim, kind: str, random: Random) -> Claim | None:
@@ -48,9 +50,10 @@ def altered(claim: Claim, kind: str, random: Random) -> Claim | None:
             blocks[i] = Block(blocks[i].target, runs(v for v in values if v != value))
             return replace(claim, blocks=tuple(b for b in blocks if b.values))
         case "add":
-            taken = {v for b in (*blocks, *claim.copies) for v in numbers(b.values)}
+            taken = [part for b in (*blocks, *claim.copies) for part in b.values]
             near = (value - 1, value + 1, random.randrange(last + 1))
-            free = [v for v in near if 0 <= v <= last and v not in taken]
+            inside = [v for v in near if 0 <= v <= last]
+            free = [v for v in inside if not any(low <= v <= high for low, high in taken)]
             if not free:
                 return None
             blocks[i] = Block(blocks[i].target, runs([*values, random.choice(free)]))
@@ -67,6 +70,11 @@ def altered(claim: Claim, kind: str, random: Random) -> Claim | None:
             return replace(claim, blocks=tuple(blocks))
         case "default" if claim.default is not None:
             return replace(claim, default=claim.default + random.choice((-1, 1, 4096)))
+        case "copy" if claim.copies:
+            return replace(claim, copies=claim.copies[1:])
+        case "offset":
+            moved = claim.scrutinee.offset + random.choice((-1, 1, 128))
+            return replace(claim, scrutinee=replace(claim.scrutinee, offset=moved))
         case "width":
             bits = random.choice([b for b in (8, 16, 32, 64) if b != claim.scrutinee.bits])
             return replace(claim, scrutinee=replace(claim.scrutinee, bits=bits))

@@ -25,6 +25,7 @@ from benchmarks import switch_match as match
 from benchmarks.switch_lines import Origin, origins
 from permnet.errors import PermnetError
 from permnet.provenance import provenance
+from permnet.switches.intervals import runs
 
 COMMAND = ("rules", "model", "both")  # proposers of `permnet switches`
 PROPOSERS = (*COMMAND, "ascending", "angr")
@@ -33,6 +34,8 @@ PARTS = ("told", "clean", "single", "scored")
 # Verdicts by which the machine code is what an answer says, and no other statement's tests are in
 # it: the dump's own partition, or what gcc made of it afterwards.
 IN_CODE = ("right", "joined", "parted")
+
+MANY = 6  # runs of neighbouring labels in an answer, beyond which their number is not told apart
 
 Answers = dict[tuple[str, str], list[dict[str, Any]]]  # (object file, function) → switches
 
@@ -195,6 +198,30 @@ def wrong_but_proven(found: list[Judged]) -> list[dict[str, Any]]:
     ]
 
 
+def precision(
+    records: list[dict[str, Any]], answers: Answers, folder: Path
+) -> dict[str, dict[str, list[int]]]:
+    """By way of compiling and number of runs of neighbouring labels: proven answers, and switches.
+
+    What is proven counts as a switch if it is paired with one of gcc's dump, scored or not.
+    """
+    known = _origins(records, answers, folder)
+    true = {(one["object"], one["function"]): one["switches"] for one in records}
+    shown: dict[str, dict[str, list[int]]] = {}
+    for place, given in sorted(answers.items()):
+        origin = known.get(place)
+        of_place = true.get(place, [])
+        pairs = match.pair(of_place, given, *([origin.may_be] if origin else []))
+        rows = shown.setdefault(Path(place[0]).parts[2], {})
+        for at, answer in enumerate(given):
+            if answer["status"] == "proven":
+                count = sum(len(runs(b)) for b in answer["blocks"] if match.DEFAULT not in b)
+                row = rows.setdefault(f"{MANY} or more" if count >= MANY else str(count), [0, 0])
+                row[0] += 1
+                row[1] += at in pairs
+    return shown
+
+
 def only(found: list[Judged], others: list[Judged]) -> dict[str, list[str]]:
     """Where the first is right and the second is not: proven in the code, or with the default."""
     rights: dict[str, Callable[[Judged], bool]] = {
@@ -267,6 +294,7 @@ def main() -> None:
         records = sampled(records, args.sample)
     seconds: dict[str, float] = {}
     found: dict[str, list[Judged]] = {}
+    precise: dict[str, Any] = {}
     for name in args.proposers:
         start = time.monotonic()
         if name == "ascending":
@@ -280,6 +308,8 @@ def main() -> None:
             answers = indexed(from_command(name, folder), folder)
         seconds[name] = round(time.monotonic() - start, 1)
         found[name] = [*judged(records, answers, folder)]
+        if name in COMMAND and args.sample is None:
+            precise[name] = precision(records, answers, folder)
     for given in args.answers:
         name, _, path = given.partition("=")
         answers = indexed(json.loads(Path(path).read_text()), folder)
@@ -287,6 +317,12 @@ def main() -> None:
     rows = {name: scores(ones) for name, ones in found.items()}
     wrong = {name: wrong_but_proven(ones) for name, ones in found.items()}
     print(table(rows))
+    for name, ways in precise.items():
+        for way, counts in ways.items():
+            told = "  ".join(
+                f"{key}: {right}/{count}" for key, (count, right) in sorted(counts.items())
+            )
+            print(f"{way:<13}{name}: switches among the proven, by runs of labels  {told}")
     for name, listed in wrong.items():
         kinds = Counter(f"{one['way']} {one['verdict']}" for one in listed)
         print(f"{name}: {len(listed)} proven and not what the dump says {dict(kinds)}")
@@ -301,6 +337,7 @@ def main() -> None:
             "sample": args.sample,
             "scores": rows,
             "seconds": seconds,
+            "proven_and_switches_by_runs_of_labels": precise,
             "wrong_but_proven": wrong,
         }
         for name, other in (("model", "rules"), ("rules", "model"), ("both", "rules")):

@@ -16,6 +16,7 @@ from benchmarks.realset import compiled, functions, statistics
 from benchmarks.realset_clang import source_switches, written_at
 from benchmarks.realset_gcc import entries, lowered, written
 from benchmarks.realset_packages import Package, Unit, build, units, with_sources
+from benchmarks.realset_twins import compared
 from permnet.errors import PermnetError
 
 # Every shape that the two readers must see alike.
@@ -476,3 +477,65 @@ def test_a_sample_is_of_every_way_and_the_same_each_time(records):
 def test_scorer_says_what_is_missing(tmp_path):
     with pytest.raises(PermnetError, match=r"benchmarks\.realset"):
         scorer.read(tmp_path)
+
+
+TWINS = """
+int g(int);
+int returns(int x) {
+  switch (x) { case 1: return g(1); case 5: return g(2); default: return g(3); }
+}
+int goes_on(int x) {
+  switch (x) { case 1: g(1); break; case 5: g(2); break; default: g(3); }
+  return 4;
+}
+int breaks(int x) {
+  switch (x) { case 1: g(1); break; case 5: g(2); break; default: g(3); break; }
+  return 4;
+}
+int behind(int x) {
+  switch (x) { case 1: return g(1); case 5: return g(2); }
+  return 7;
+}
+void end(int x) {
+  switch (x) { case 1: g(1); break; case 5: g(2); break; }
+}
+int middle(int x) {
+  switch (x) { case 1: return g(1); default: return g(3); case 5: return g(2); }
+}
+"""
+
+
+def test_a_default_put_behind_the_switch_may_be_the_same_code(tmp_path):
+    unit = tmp_path / "packages" / "p" / "units" / "0" / "unit.i"
+    unit.parent.mkdir(parents=True)
+    unit.write_text(TWINS)
+    found = {}
+    for function in ("returns", "goes_on", "breaks", "behind", "end", "middle"):
+        switch = next(one for one in source_switches(unit) if one.function == function)
+        has = any("default" in block for block in switch.blocks)
+        record = {
+            "package": "p", "object": "objects/p/O0/0-unit.o", "function": function,
+            "flags": ["-O0"], "switches": [{"line": switch.line, "clean": True, "default": has}],
+        }  # fmt: skip
+        (found[function],) = compared(tmp_path, record).values()
+    expected = {
+        "returns": "same",
+        "behind": "same",
+        "middle": "none to be made",
+        "end": "none to be made",
+    }
+    assert found == {**expected, "goes_on": "different", "breaks": "refused"}
+
+
+def test_proven_answers_that_are_no_switch_are_counted(tmp_path):
+    true = {"line": 3, "bits": 32, "blocks": [[1], [5], [9]]}
+    path = "objects/p/O0/a.o"
+    records = [{"object": path, "function": "f", "way": "O0", "switches": [true]}]
+    switch = {"status": "proven", "blocks": [[1, 2], [5], [9], ["default"]]}
+    chain = {"status": "proven", "blocks": [[70], [80]]}
+    answers = {
+        (path, "f"): [switch, {**chain, "status": "unproven"}],
+        (path, "g"): [chain, {**chain, "blocks": [[n] for n in range(0, 90, 9)]}],
+    }
+    counted = scorer.precision(records, answers, tmp_path)
+    assert counted == {"O0": {"3": [1, 1], "2": [1, 0], "6 or more": [1, 0]}}

@@ -93,6 +93,10 @@ def test_what_is_told_apart_is_the_switchs_own_or_another_s(twice):
     (true,) = [one for one in record["switches"] if one["line"] == 4]
     finer = {**switch, "blocks": [*switch["blocks"], [77]]}
     assert origin(twice, [chain, finer]).verdict(true, finer) == "parted"
+    # A label that no test names, of a block with others: gcc knew that it does not come here.
+    more = {**true, "blocks": [[*true["blocks"][0], 77], *true["blocks"][1:]]}
+    assert origin(twice, [chain, switch]).verdict(more, switch) == "dropped"
+    assert origin(twice, [chain, finer]).verdict(more, finer) != "dropped"
     # Past its own blocks, into the chain of `if`.
     wider = {**finer, "targets": chain["targets"], "default": chain["default"]}
     assert origin(twice, [wider]).verdict(true, wider) == "wider"
@@ -108,7 +112,7 @@ def graph_of(code: str) -> Graph:
 
 def known(graph: Graph, mnemonic: str = "pause") -> dict[str, int]:
     (at,) = [one.address for one in graph.code if one.mnemonic == mnemonic]
-    return graph.fixed.at(at)
+    return graph.fixed.at(at).constants
 
 
 def test_constants_hold_on_every_way_or_not_at_all():
@@ -178,7 +182,7 @@ def test_a_table_set_before_a_loop_and_behind_another_table_is_known():
 def test_an_index_wider_than_what_was_compared_is_not_left_out():
     code = TABLE.format(load="nop", tested="al") + "\n"
     found = [*find_switches(graph_of(code).function, emulate=True)]
-    assert [switch.status for switch in found] == ["proven"]
+    assert [switch.status for switch in found] == ["proven", "refused"]
     # With more labels behind the range than one block could have, it is refused, not claimed.
     more = code.replace("    ja 5f", "    ja 6f").replace(
         "5:  ret", "6:  cmp al, 77\n    je 3b\n    cmp al, 99\n    je 4b\n5:  ret"

@@ -15,7 +15,8 @@ from permnet.switches.scan import PART, scan
 from tests.test_binary import compiled
 from tests.test_switches import PROGRAM, TRUE
 
-FIELDS = {"address", "blocks", "targets", "default", "scrutinee", "status", "proposer", "reason"}
+FIELDS = {"address", "blocks", "targets", "default", "copies", "scrutinee", "status"}
+FIELDS |= {"proposer", "reason", "note"}
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from permnet.binary.operands import Register
 from permnet.switches import terms
 from permnet.switches.claim import Scrutinee
 from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.fixed import Known
 from permnet.switches.intervals import numbers, runs, size, union
 from permnet.switches.machine import State
 from permnet.switches.pieces import Evaluator, UnknownError, constants
@@ -170,7 +171,7 @@ def test_the_proofs_processor_does_what_a_processor_does(
     (function,) = binary.functions()
     for x in (value % (1 << bits) for value in values):
         place = Register({8: "dil", 16: "di", 32: "edi", 64: "rdi"}[bits])
-        cpu = Cpu(binary.read_only, Scrutinee(place, bits, True), x, {})
+        cpu = Cpu(binary.read_only, Scrutinee(place, bits, True), x, Known())
         for instruction in instructions(function):
             cpu.step(instruction)
         for condition in CONDITIONS:
@@ -228,7 +229,7 @@ f:  mov [rsp - 8], edi
     cmp dword ptr [rsp - 8], 5
     """
     (function,) = assembled(text).functions()
-    cpu = Cpu(function.binary.read_only, Scrutinee(Register("edi"), 32, True), 7, {})
+    cpu = Cpu(function.binary.read_only, Scrutinee(Register("edi"), 32, True), 7, Known())
     for instruction in instructions(function):
         cpu.step(instruction)
     with pytest.raises(UnprovenError):

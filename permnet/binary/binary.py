@@ -78,19 +78,32 @@ class Binary:
 
     def functions(self) -> Iterator[Function]:
         """In order of address, without overlaps: an inner symbol ends the function around it."""
-        starts, sizes, names = self._function_table
+        starts = self._function_table[0]
         for region in self._code:
             first, last = np.searchsorted(starts, [region.address, region.end])
             for i in range(first, last):
-                start = int(starts[i])
-                end = min(start + int(sizes[i]), region.end)
-                if i + 1 < last:
-                    end = min(end, int(starts[i + 1]))
-                offset, size = start - region.address, end - start
-                if size > 0:
-                    name = self._symbol_name(int(names[i])) or f"sub_{start:x}"
-                    code = region.content[offset : offset + size]
-                    yield Function(name, start, size, code, self)
+                if found := self._function(region, i):
+                    yield found
+
+    def _function(self, region: Region, i: int) -> Function | None:
+        """The one that begins at a row of the table, if it has any code in a region."""
+        starts, sizes, names = self._function_table
+        start = int(starts[i])
+        end = min(start + int(sizes[i]), region.end)
+        if i + 1 < len(starts):
+            end = min(end, int(starts[i + 1]))
+        offset, size = start - region.address, end - start
+        if size <= 0 or offset < 0:
+            return None
+        name = self._symbol_name(int(names[i])) or f"sub_{start:x}"
+        return Function(name, start, size, region.content[offset : offset + size], self)
+
+    def function(self, address: int) -> Function | None:
+        """The function that an address lies in."""
+        at = int(np.searchsorted(self._function_table[0], address, side="right")) - 1
+        regions = [region for region in self._code if region.address <= address < region.end]
+        found = self._function(regions[0], at) if regions and at >= 0 else None
+        return found if found and address < found.end else None
 
     def read_only(self, address: int, size: int) -> bytes | None:
         """Bytes that no running program can change; None where there are none."""

@@ -152,14 +152,16 @@ def _text(function: "FoundFunction") -> str:
             continue
         kind = "signed" if claim.scrutinee.signed else "unsigned"
         reason = f": {switch.reason}" if switch.reason else ""
+        note = f" ({claim.note})" if claim.note else ""
         lines.append(
             f"  {switch.address:#x}  switch on {claim.scrutinee}, {claim.scrutinee.bits} bits, "
-            f"{kind}  {switch.status}{reason}"
+            f"{kind}  {switch.status}{reason}{note}"
         )
         for labels, target in zip(claim.labels(), claim.targets(), strict=True):
             lines.append(f"    {target:#x}  {_shortened(labels)}")
         if claim.default is not None and not claim.has_default:
             lines.append(f"    {claim.default:#x}  behind the switch")
+        lines += [f"    {copy.target:#x}  other values too" for copy in claim.copies]
     return "\n".join(lines)
 
 

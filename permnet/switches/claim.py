@@ -8,6 +8,7 @@ from permnet.switches.intervals import Intervals, numbers
 
 Status = Literal["proven", "unproven", "refused"]
 DEFAULT = "default"
+FEW = 3  # runs of neighbouring labels: what has no more is as often a chain of ifs in the source
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,12 @@ class Claim:
                 return block.target
         return self.default
 
+    @property
+    def note(self) -> str:
+        """What is to be said of it beside what is claimed."""
+        few = sum(len(block.values) for block in self.blocks) <= FEW
+        return "few labels: may be a chain of ifs" if few else ""
+
     def labels(self) -> list[list[int | str]]:
         """Of each block in order of code, `["default"]` among them if there is one."""
         named: list[tuple[int, list[int | str]]] = [
@@ -105,6 +112,10 @@ class Switch:
             "blocks": claim.labels() if claim else [],
             "targets": claim.targets() if claim else [],
             "default": claim.default if claim else None,
+            "copies": [
+                {"target": copy.target, "values": [[low, high] for low, high in copy.values]}
+                for copy in (claim.copies if claim else ())
+            ],
             "scrutinee": {
                 "place": str(claim.scrutinee),
                 "bits": claim.scrutinee.bits,
@@ -117,5 +128,6 @@ class Switch:
             "status": self.status,
             "proposer": self.proposer,
             "reason": self.reason,
+            "note": claim.note if claim else "",
             "seconds": round(self.seconds, 6),
         }

@@ -13,7 +13,8 @@ from permnet.binary.operands import (
     operation_bits,
 )
 from permnet.switches.claim import Scrutinee
-from permnet.switches.effects import written
+from permnet.switches.effects import keeps_flags, written
+from permnet.switches.fixed import Known
 
 _FAR = 1 << 80  # beyond every number here
 _STOPS = {"call", "lcall", "ljmp", "ret", "retf", "retfq", "iret", "iretd", "iretq", "syscall"}
@@ -31,7 +32,6 @@ _STOPS |= {
     "into",
 }
 _STOPS |= {"loop", "loope", "loopne", "xbegin", "xabort"}
-_KEEPS_FLAGS = ("mov", "movabs", "movzx", "movsx", "movsxd", "lea", "not", "push", "pop", "nop")
 _EXTENDS = {"cdqe": ("eax", "rax"), "cwde": ("ax", "eax"), "cbw": ("al", "ax")}
 
 
@@ -70,12 +70,12 @@ class Cpu:
         read: Callable[[int, int], bytes | None],
         scrutinee: Scrutinee,
         x: int,
-        fixed: dict[str, int],
+        known: Known,
     ) -> None:
         self.x = x
         self.low, self.high = 0, (1 << scrutinee.bits) - 1
         self._read = read
-        self._registers: dict[str, Value | None] = {n: Value(v) for n, v in fixed.items()}
+        self._registers: dict[str, Value | None] = {n: Value(v) for n, v in known.constants.items()}
         self._cells: dict[tuple[str, int], Value] = {}
         self._flags: Flags | None = None
         value = self._wrapped(Value(x - scrutinee.offset, 1), scrutinee.bits)
@@ -89,7 +89,13 @@ class Cpu:
             whole, bits, low = GENERAL[scrutinee.place.name]
             if low or bits != scrutinee.bits:
                 raise UnprovenError(f"{scrutinee.place.name} does not have {scrutinee.bits} bits")
-            self._registers[whole] = value
+            alone = known.bits.get(whole, 64) <= bits  # nothing stands above it
+            self._registers[whole] = replace(value, bits=64) if alone else value
+            for name, one in known.sums.items():
+                if one.source == whole and (alone or one.bits <= bits):
+                    self._registers[name] = self._wrapped(
+                        Value(value.number + one.number, 1), one.bits
+                    )
 
     # The stretch
 
@@ -308,7 +314,7 @@ class Cpu:
             self._registers |= dict.fromkeys(changed)
             if memory:
                 self._cells.clear()
-            if mnemonic not in _KEEPS_FLAGS:
+            if not keeps_flags(instruction):
                 self._flags = None
 
     def _condition(self, condition: str) -> Value | None:
@@ -321,9 +327,11 @@ class Cpu:
         return self._wrapped(signed, GENERAL[wide][1])
 
     def _compare(self, mnemonic: str, operands: tuple[Operand, ...], bits: int, end: int) -> None:
-        left, right = (self._whole(operand, bits, end) for operand in operands)
+        left = self._whole(operands[0], bits, end)
+        right = self._value(operands[1], bits, end)
         self._flags = None
-        if left is None or right is None:
+        # Of the number of a bit only the low ones count.
+        if left is None or right is None or right.bits < (8 if mnemonic == "bt" else bits):
             return
         if mnemonic == "cmp":
             self._flags = Flags("cmp", left, right, bits)

@@ -7,6 +7,7 @@ tells, and the guess rests on habit: `default: return 0;` in the switch, a call 
 
 from collections.abc import Collection
 
+from permnet.binary.decode import Instruction
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.jumps import is_jump, jump_target
 
@@ -26,7 +27,7 @@ def has_default(
     body = [block for block in graph.blocks if min(targets) <= block.address < default]
     if any(_breaks_to(block, default) for block in body):
         return False
-    away = {target for block in body if block.last.mnemonic == "jmp" for target in block.successors}
+    away = {target for block in body if (target := jump_target(block.last)) is not None}
     code = graph.block(default)
     if code is None or not all(_returns(graph, target) for target in away if target > default):
         return True
@@ -41,46 +42,53 @@ def _breaks_to(block: BasicBlock, target: int) -> bool:
 
 
 def _returns(graph: Graph, address: int) -> bool:
-    """Whether nothing but the function's end stands at an address."""
+    """Whether nothing but the function's end stands at an address.
+
+    If a `nop` stands before it, that is where a switch at the end of the function ends: a `return`
+    leads behind it.
+    """
     block = graph.block(address)
     return (
         block is not None
         and block.last.mnemonic == "ret"
+        and block.code[0].mnemonic != "nop"
         and all(i.mnemonic in _EPILOGUE and "ax" not in i.text[:3] for i in block.code)
     )
 
 
 def same_code(graph: Graph, one: int, other: int) -> bool:
-    """Whether two places do the same and then leave the function, the frame's removal aside.
+    """Whether two places do the same until they meet or leave, the removal of the frame aside.
 
     An optimiser that makes the frame late has one end for values that came before it and another
-    for the rest. Without an optimiser equal blocks are two blocks.
+    for the rest, and it copies short blocks. Without an optimiser equal blocks are two blocks.
     """
     if graph.is_unoptimised:
         return False
-    left, right = _ending(graph, one), _ending(graph, other)
-    return left is not None and left == right
+    for _ in range(LONGEST_ENDING):
+        left, right = _next(graph, one), _next(graph, other)
+        if left is None or right is None:
+            return False
+        if left.address == right.address:
+            return True
+        if (left.mnemonic, left.text) != (right.mnemonic, right.text):
+            return False
+        if is_jump(left):
+            return left.mnemonic == "ret" or (left.mnemonic == "jmp" and bool(jump_target(left)))
+        one, other = left.end, right.end
+    return False
 
 
-def _ending(graph: Graph, address: int) -> list[tuple[str, str]] | None:
-    code: list[tuple[str, str]] = []
+def _next(graph: Graph, address: int) -> Instruction | None:
+    """The instruction run next, past jumps within the function and what removes the frame."""
     for _ in range(LONGEST_ENDING):
         instruction = graph.instruction(address)
         if instruction is None:
             return None
-        plain = (instruction.mnemonic, instruction.text)
-        if instruction.mnemonic == "ret":
-            return [*code, plain]
-        if is_jump(instruction):
-            target = jump_target(instruction)
-            if instruction.mnemonic != "jmp" or target is None:
-                return None
-            if graph.instruction(target) is None:
-                return [*code, plain]
+        target = jump_target(instruction)
+        if instruction.mnemonic == "jmp" and target is not None and graph.instruction(target):
             address = target
-            continue
-        frame = instruction.mnemonic in ("pop", "nop", "leave") or instruction.text[:3] == "rsp"
-        if not frame:
-            code.append(plain)
-        address = instruction.end
+        elif instruction.mnemonic in ("pop", "nop", "leave") or instruction.text[:3] == "rsp":
+            address = instruction.end
+        else:
+            return instruction
     return None

@@ -28,6 +28,19 @@ _PLAIN = {"mov", "movzx", "movsx", "movsxd", "movabs", "lea", "add", "sub", "and
 _PLAIN |= {"not", "neg", "inc", "dec", "shl", "sal", "shr", "sar", "rol", "ror", "adc", "sbb"}
 _PLAIN |= {"bts", "btr", "btc", "bsf", "bsr", "bswap", "tzcnt", "lzcnt", "popcnt", "shld", "shrd"}
 _PLAIN |= {"andn", "shlx", "shrx", "sarx", "rorx", "pop", "lahf", "movbe"}
+_KEEPS_FLAGS = {
+    "lea",
+    "leave",
+    "not",
+    "push",
+    "pop",
+    "nop",
+    "endbr64",
+    "cdq",
+    "cqo",
+    "cdqe",
+    "cwde",
+}
 
 
 def written(instruction: Instruction) -> tuple[frozenset[str], bool]:
@@ -57,6 +70,14 @@ def written(instruction: Instruction) -> tuple[frozenset[str], bool]:
     if mnemonic == "imul":
         to_memory = False
     return frozenset(named), to_memory
+
+
+def keeps_flags(instruction: Instruction) -> bool:
+    """Whether what a comparison left behind is still there after an instruction."""
+    mnemonic = instruction.mnemonic
+    if mnemonic in _KEEPS_FLAGS or mnemonic.startswith(("mov", "cmov", "set")):
+        return True
+    return _is_vector(instruction) and "com" not in mnemonic and "test" not in mnemonic
 
 
 def _is_vector(instruction: Instruction) -> bool:

@@ -11,6 +11,7 @@ from permnet.binary.binary import Binary
 from permnet.binary.operands import GENERAL, Memory
 from permnet.switches.claim import Claim
 from permnet.switches.cpu import UnprovenError
+from permnet.switches.fixed import Known
 from permnet.switches.intervals import numbers, size
 
 PAGE = 4096
@@ -44,10 +45,10 @@ def checked_values(claim: Claim, seed: int = 0) -> list[int]:
 
 
 def cross_check(
-    binary: Binary, claim: Claim, fixed: dict[str, int], values: Iterable[int] | None = None
+    binary: Binary, claim: Claim, known: Known, values: Iterable[int] | None = None
 ) -> None:
     """Silent if the emulator gets where the claim says; UnprovenError otherwise."""
-    emulator = _Emulator(binary, claim, fixed)
+    emulator = _Emulator(binary, claim, known)
     for value in checked_values(claim) if values is None else values:
         reached = emulator.run(value)
         if reached != claim.target(value):
@@ -59,12 +60,12 @@ def cross_check(
 class _Emulator:
     """One machine for all values: its memory is filled from the file when it is looked at."""
 
-    def __init__(self, binary: Binary, claim: Claim, fixed: dict[str, int]) -> None:
+    def __init__(self, binary: Binary, claim: Claim, known: Known) -> None:
         import unicorn.unicorn as unicorn
         from unicorn import unicorn_const as kinds
         from unicorn import x86_const
 
-        self._binary, self._claim, self._fixed = binary, claim, fixed
+        self._binary, self._claim, self._known = binary, claim, known
         self._constants = {
             name: getattr(x86_const, f"UC_X86_REG_{name.upper()}")
             for name in {whole for whole, _, _ in GENERAL.values()} | {"rip"}
@@ -83,7 +84,9 @@ class _Emulator:
     @cached_property
     def _registers(self) -> dict[str, int]:
         names = sorted(self._constants.keys() - {"rip"})
-        return {name: SCRATCH + ROOM * (i + 1) for i, name in enumerate(names)} | self._fixed
+        found = {name: SCRATCH + ROOM * (i + 1) for i, name in enumerate(names)}
+        narrow = {name: found[name] % (1 << bits) for name, bits in self._known.bits.items()}
+        return found | narrow | self._known.constants
 
     def run(self, value: int) -> int | None:
         """The claimed block that a value reaches first, if any."""
@@ -105,6 +108,10 @@ class _Emulator:
         whole = GENERAL[scrutinee.place.name][0]
         content = self._registers[whole] >> scrutinee.bits << scrutinee.bits | value
         self._machine.reg_write(self._constants[whole], content)
+        for name, one in self._known.sums.items():
+            if one.source == whole:
+                summed = (content + one.number) % (1 << one.bits)
+                self._machine.reg_write(self._constants[name], summed)
 
     def _address(self, place: Memory) -> int:
         base = self._registers.get(place.base, 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from permnet.binary.binary import Function
-from permnet.binary.decode import Instruction, instructions
+from permnet.binary.decode import LONGEST_FUNCTION, Instruction, instructions
 from permnet.binary.operands import Memory
 from permnet.switches.fixed import FixedRegisters
 from permnet.switches.jumps import ENDS, is_jump, is_padding, jump_target
@@ -76,8 +76,21 @@ class Graph:
         return found
 
     @cached_property
+    def parts(self) -> tuple["Graph", ...]:
+        """This function and what conditions lead to outside it: its cold part."""
+        targets = {
+            target
+            for block in self.blocks
+            if block.is_conditional and (target := jump_target(block.last)) is not None
+        }
+        found = map(self.function.binary.function, targets - self._at.keys())
+        outside = {part.address: part for part in found if part and part.size <= LONGEST_FUNCTION}
+        outside.pop(self.function.address, None)
+        return (self, *map(Graph, outside.values()))
+
+    @cached_property
     def fixed(self) -> FixedRegisters:
-        """Registers that hold one constant, place by place."""
+        """What holds of registers, place by place."""
         return FixedRegisters(self)
 
     def block(self, address: int) -> BasicBlock | None:

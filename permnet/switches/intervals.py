@@ -20,6 +20,22 @@ def union(parts: Iterable[Interval]) -> Intervals:
     return tuple(merged)
 
 
+def moved(intervals: Intervals, distance: int, bits: int) -> Intervals:
+    """So much added to each number, in so many bits.
+
+    >>> moved(((0, 3), (7, 7)), -2, 8)
+    ((0, 1), (5, 5), (254, 255))
+    """
+    found: list[Interval] = []
+    for low, high in intervals:
+        start = (low + distance) % (1 << bits)
+        end = start + high - low
+        found.append((start, min(end, (1 << bits) - 1)))
+        if end >> bits:
+            found.append((0, end % (1 << bits)))
+    return union(found)
+
+
 def size(intervals: Intervals) -> int:
     return sum(high - low + 1 for low, high in intervals)
 

@@ -12,8 +12,19 @@ from permnet.binary.operands import (
     Register,
     operation_bits,
 )
-from permnet.switches.effects import written
-from permnet.switches.terms import Term, binary, bits_of, const, extended, made, new, signed, trunc
+from permnet.switches.effects import keeps_flags, written
+from permnet.switches.terms import (
+    Term,
+    binary,
+    bits_of,
+    const,
+    extended,
+    made,
+    new,
+    signed,
+    split,
+    trunc,
+)
 
 _ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
 _EXTENDS = {"cdqe": ("eax", "rax"), "cwde": ("ax", "eax"), "cbw": ("al", "ax")}
@@ -41,12 +52,24 @@ class State:
 
     registers: dict[str, Term] = field(default_factory=dict)
     flags: Flags | None = None
-    version: int = 0
     at: int = 0
     stored: dict[tuple[str, int], Term] = field(default_factory=dict)
+    writes: tuple[tuple[Term, int] | None, ...] = ()  # address and bits; None may be anywhere
 
     def copy(self) -> "State":
-        return State(dict(self.registers), self.flags, self.version, self.at, dict(self.stored))
+        return State(dict(self.registers), self.flags, self.at, dict(self.stored), self.writes)
+
+    def version(self, address: Term, bits: int) -> int:
+        """How many writes there were up to the last that may have changed what lies there."""
+        base, low = split(address)
+        for count in range(len(self.writes), 0, -1):
+            write = self.writes[count - 1]
+            if write is None or split(write[0])[0] != base:
+                return count
+            distance = signed((split(write[0])[1] - low) % (1 << 64), 64)
+            if -write[1] < 8 * distance < bits:
+                return count
+        return 0
 
     def whole(self, name: str) -> Term:
         return self.registers.get(name, ("start", 64, name, 1))
@@ -86,13 +109,13 @@ class State:
                 return trunc(self.stored[slot], bits)
             if any(n == name and _overlap(low, bits, at, t) for (n, at), t in self.stored.items()):
                 return new(bits, (self.at, slot))
-        return made("load", bits, address, self.version)
+        return made("load", bits, address, self.version(address, bits))
 
     def _store(self, address: Term, term: Term) -> None:
         """Into the frame, where slots are told apart; elsewhere anything may have changed."""
         slot = _slot(address)
         if slot is None:
-            self.version += 1
+            self.writes += ((address, bits_of(term)),)
             self.stored.clear()
             return
         name, low = slot
@@ -159,9 +182,9 @@ class State:
         for name in changed:
             self.registers[name] = new(64, (self.at, name))
         if memory:
-            self.version += 1
+            self.writes += (None,)
             self.stored.clear()
-        self.flags = self.flags if mnemonic in ("mov", "nop", "lea") else None
+        self.flags = self.flags if keeps_flags(instruction) else None
         return "memory" if memory else "none"
 
     def _result(

@@ -27,7 +27,7 @@ from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, numbers, runs, size, union
 from permnet.switches.jumps import jump_target
 from permnet.switches.machine import Flags, State
-from permnet.switches.regions import MOST_LABELS, Edge, Region
+from permnet.switches.regions import MOST_LABELS, Edge, Region, state_at
 from permnet.switches.rules import FEWEST_LABELS, placed
 from permnet.switches.terms import Term, bits_of, const, signed, split, value_of
 
@@ -87,8 +87,7 @@ def question(graph: Graph, region: Region, scrutinee: Scrutinee) -> list[str]:
 def _states(graph: Graph, region: Region) -> dict[int, State]:
     """The state before the jump at the end of each test, on the way from the first."""
     tests = {test.address: test for test in region.tests}
-    known = graph.fixed.at(region.head.address)
-    pending = [(region.head, State({name: const(v, 64) for name, v in known.items()}))]
+    pending = [(region.head, state_at(graph, region.head))]
     states: dict[int, State] = {}
     while pending:
         test, state = pending.pop()

@@ -67,6 +67,8 @@ class Evaluator:
             return _wrapped((low, high, 1, low + offset - self._parts[base]), bits_of(term))
         if (value := value_of(term)) is not None:
             return [(low, high, 0, value)]
+        if (masked := self._masked(term)) is not None:
+            return self.pieces(masked, over)
         kind, bits, *parts = term
         if kind in ("zext", "sext", "trunc"):
             inner = self.pieces(parts[0], over)
@@ -81,6 +83,15 @@ class Evaluator:
         if kind in ("add", "sub", "mul", "and", "or", "xor", "shl", "shr", "sar"):
             return self._binary(kind, bits, parts[0], parts[1], over)
         raise UnknownError
+
+    def _masked(self, term: Term) -> Term | None:
+        """Some bits of what x is some bits of, as bits of x, if x has them all."""
+        if term[0] != "and" or self.x[0] != "and" or term[2] != self.x[2]:
+            return None
+        mask, bits = value_of(self.x[3]), value_of(term[3])
+        if mask is None or bits is None or bits & ~mask:
+            return None
+        return binary("and", self.x, term[3])
 
     def _load(self, bits: int, address: Term, over: Interval) -> list[Piece]:
         found = []

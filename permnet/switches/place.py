@@ -13,12 +13,13 @@ from permnet.switches.terms import Term, bits_of, trunc
 _NAMES = {(whole, bits): name for name, (whole, bits, low) in GENERAL.items() if low == 0}
 
 
-def places_of(head: BasicBlock, x: Term) -> Iterator[tuple[int, Register | Memory]]:
+def places_of(head: BasicBlock, before: State, x: Term) -> Iterator[tuple[int, Register | Memory]]:
     """Instructions of a block before which x has a place, and that place, the last one first.
 
+    `before` is what is known where the block begins.
     What a call or the like leaves behind is not looked into: it is searched behind the last one.
     """
-    states = [State()]
+    states = [before]
     first = 0
     for i, instruction in enumerate(head.code[:-1]):
         state = states[-1].copy()
@@ -67,6 +68,6 @@ def _loaded(state: State, instruction: Instruction, x: Term) -> Memory | None:
 
 def _same_place(before: State, after: State, memory: Memory) -> bool:
     names = [GENERAL[name][0] for name in (memory.base, memory.index) if name in GENERAL]
-    return before.version == after.version and all(
+    return before.writes == after.writes and all(
         before.whole(name) == after.whole(name) for name in names
     )

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from permnet.switches.claim import Claim
 from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Interval
 from permnet.switches.jumps import jump_target
@@ -28,13 +29,13 @@ def prove(graph: Graph, claim: Claim) -> None:
     last = (1 << claim.scrutinee.bits) - 1
     expected = _expected(claim, last)
     starts = [low for (low, _), _ in expected]
-    fixed = known_registers(graph, claim)
+    known = known_registers(graph, claim)
     x = runs = 0
     while x <= last:
         runs += 1
         if runs > MOST_RUNS:
             raise UnprovenError(f"more than {MOST_RUNS} stretches of values")
-        high, target = _run(graph, claim, fixed, x)
+        high, target = _run(graph, claim, known, x)
         while x <= high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
@@ -44,8 +45,8 @@ def prove(graph: Graph, claim: Claim) -> None:
             x = min(end, high) + 1
 
 
-def known_registers(graph: Graph, claim: Claim) -> dict[str, int]:
-    """Registers that hold a constant where a dispatch begins."""
+def known_registers(graph: Graph, claim: Claim) -> Known:
+    """What holds of registers where a dispatch begins."""
     return graph.fixed.at(claim.start)
 
 
@@ -75,10 +76,10 @@ def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:
     return found
 
 
-def _run(graph: Graph, claim: Claim, fixed: dict[str, int], x: int) -> tuple[int, int]:
+def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[int, int]:
     """The last value that goes the same way as x, and the claimed address that they reach."""
     ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
-    cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, fixed)
+    cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, known)
     for address, jumped in _path(graph, cpu, claim.start):
         if address in ends and address != claim.start:
             if not jumped:

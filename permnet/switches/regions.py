@@ -12,9 +12,10 @@ from typing import Literal
 from permnet.binary.operands import Memory, Register
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
+from permnet.switches.jumps import is_jump, jump_target
 from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
-from permnet.switches.terms import Term, bits_of, const, trunc, value_of
+from permnet.switches.terms import Term, binary, bits_of, const, extended, signed, trunc, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
@@ -23,7 +24,7 @@ MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
 
 
-Kind = Literal["hit", "miss", "order", "lost"]
+Kind = Literal["hit", "miss", "order", "lost", "computed"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,11 @@ class Region:
     tests: tuple[BasicBlock, ...]
     edges: tuple[Edge, ...]
     chain: int = 0
+
+    @property
+    def has_table(self) -> bool:
+        """Whether one of the tests is a jump through a table."""
+        return any(t.last.mnemonic == "jmp" and jump_target(t.last) is None for t in self.tests)
 
     def leaves(self) -> dict[int, Intervals]:
         """The values that leave to each address."""
@@ -107,7 +113,7 @@ class Walker:
         """The dispatch that begins in a block; None if it does not end in a test of a number."""
         if not head.is_conditional:
             return None
-        state = State(self._constants(head))
+        state = state_at(self.graph, head)
         for instruction in head.code[:-1]:
             state.step(instruction)
         x = _scrutinee(state.flags, head.last.mnemonic)
@@ -127,16 +133,17 @@ class Walker:
                 return None
             tests, edges = spread
             before = (len(forbidden), ends)
-            forbidden |= {a for a in tests if a != head.address and self._is_met(a, tests.keys())}
+            blocks = {edge.target for edge in edges}  # a block of the switch may go on testing
+            forbidden |= {
+                address
+                for address in tests.keys() - {head.address}
+                if address in blocks or self._is_met(address, tests.keys())
+            }
             ends = self._closed({test.end for test in tests.values()})
             if (len(forbidden), ends) == before:
                 ordered = tuple(sorted(tests.values(), key=lambda block: block.address))
                 return Region(head, x, ordered, tuple(edges))
         return None
-
-    def _constants(self, head: BasicBlock) -> dict[str, Term]:
-        known = self.graph.fixed.at(head.address)
-        return {name: const(value, 64) for name, value in known.items()}
 
     def _is_apart(self, region: Region) -> bool:
         """Whether the first test is an `if` before the switch.
@@ -144,7 +151,7 @@ class Walker:
         A compiler that tests for one of many labels first then asks on which side of it the value
         lies, or goes through the labels in order.
         """
-        flags = _flags(region.head)
+        flags = tested_at(self.graph, region.head)
         if flags is None or region.head.code[-2].mnemonic == "sub":
             return False
         if flags.kind != "cmp" and _narrow(flags.left) != region.x:
@@ -155,7 +162,7 @@ class Walker:
             return False
         following = self.graph.block(region.head.successors[kinds.index("miss")])
         if following and following.last.mnemonic not in ("je", "jne", "jmp"):
-            tested = _flags(following)
+            tested = tested_at(self.graph, following)
             if len(following.code) == 1 or (tested and value_of(tested.right) == constant):
                 return False
         default = region.default()
@@ -165,6 +172,13 @@ class Walker:
             for low, high in values
             if address != default and (low, high) != (constant, constant)
         ]
+        hit = region.head.successors[kinds.index("hit")]
+        if not self.graph.is_unoptimised and size(region.leaves().get(hit, ())) > 1:
+            return False  # it leads to a block of others
+        if constant and rest and region.has_table:  # a label outside it is tested before
+            bits = bits_of(region.x)
+            labels = [signed(end, bits) for ends in rest for end in ends]
+            return min(labels) < signed(constant, bits) < max(labels)
         sides = {low < constant for low, _ in rest}
         single = all(low == high for low, high in rest)
         return len(rest) > 2 or (len(sides) > 1 and not single)
@@ -208,7 +222,7 @@ class Walker:
             if edge.target not in forbidden | {head.address}:
                 found = self._test(edge, before, evaluator, edge.target in ends)
             if found is None or isinstance(found, Edge):
-                leaving.append(found or edge)
+                leaving.append(found or self._left(edge, before, evaluator.x))
             else:
                 block, after, edges = found
                 tests[block.address] = block
@@ -245,6 +259,23 @@ class Walker:
             return replace(edge, kind="lost") if lost else None
         return (block, state, edges) if len(edges) > 1 or follows else None
 
+    def _left(self, edge: Edge, before: State, x: Term) -> Edge:
+        """An edge that leaves a dispatch, `computed` if its block goes on comparing x, jumpless."""
+        block = self.graph.block(edge.target)
+        if edge.kind == "hit" or block is None or self.graph.is_unoptimised:
+            return edge
+        state = before.copy()
+        for instruction in block.code:
+            flags = state.flags
+            if instruction.mnemonic.startswith(("set", "cmov")) and flags:
+                compared = flags.left[0] != "set" and value_of(flags.right) is not None
+                if compared and state.at >= block.address and _holds(flags.left, x):
+                    return replace(edge, kind="computed")
+            if instruction.mnemonic == "call" or is_jump(instruction):
+                return edge
+            state.step(instruction)
+        return edge
+
     def _cut(
         self, block: BasicBlock, state: State, values: Intervals, evaluator: Evaluator
     ) -> list[Edge]:
@@ -274,29 +305,60 @@ class Walker:
 
 
 def _depends(block: BasicBlock, state: State, x: Term) -> bool:
-    """Whether the jump at the end of a block depends on x, among other things.
+    """Whether the jump at the end of a block is through a table that x is an index of, or a mask.
 
-    An index into a table or a mask may be wider than what was compared with its length.
+    The index may be wider than what was compared with the table's length.
     """
     if block.is_conditional:
         flags = state.flags
-        return flags is not None and any(_holds(t, x, flags.kind == "bit") for t in flags.parts[1:])
+        if flags is None:
+            return False
+        return any(
+            _holds(t, x) for t in [*_counts(flags.left), *[flags.right][: flags.kind == "bit"]]
+        )
     operands = block.last.operands
-    return any(_holds(state.value(operand, 64, block.end), x, True) for operand in operands)
+    return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
 
 
-def _holds(term: Term, x: Term, wider: bool) -> bool:
-    """Whether x or a low part of it is in a term, or else what x is the low part of."""
+def _counts(term: Term) -> Iterator[Term]:
+    """By how much parts of a term are shifted."""
+    if term[0] in ("shl", "shr", "sar"):
+        yield term[3]
+    for part in () if term[0] == "new" else term[2:]:
+        if isinstance(part, tuple):
+            yield from _counts(part)
+
+
+def _holds(term: Term, x: Term) -> bool:
+    """Whether x, a low part of it, or what x is the low part of is in a term."""
     common = min(bits_of(term), bits_of(x))
-    if (wider or common == bits_of(term)) and trunc(term, common) == trunc(x, common):
+    if trunc(term, common) == trunc(x, common):
         return True
     parts = () if term[0] == "new" else term[2:]
-    return any(_holds(part, x, wider) for part in parts if isinstance(part, tuple))
+    return any(_holds(part, x) for part in parts if isinstance(part, tuple))
 
 
-def _flags(block: BasicBlock) -> Flags | None:
-    """What the jump at the end of a block depends on, seen from the block alone."""
-    state = State()
+def state_at(graph: Graph, block: BasicBlock) -> State:
+    """What is known where a block begins."""
+    known = graph.fixed.at(block.address)
+    narrow = {
+        name: extended(trunc(("start", 64, name, 1), bits), 64, False)
+        for name, bits in known.bits.items()
+    }
+    state = State(narrow)
+    sums = {
+        name: binary("add", trunc(state.whole(one.source), one.bits), const(one.number, one.bits))
+        for name, one in known.sums.items()
+        if one.source
+    }
+    state.registers |= {name: extended(term, 64, False) for name, term in sums.items()}
+    state.registers |= {name: const(value, 64) for name, value in known.constants.items()}
+    return state
+
+
+def tested_at(graph: Graph, block: BasicBlock) -> Flags | None:
+    """What the jump at the end of a block depends on."""
+    state = state_at(graph, block)
     for instruction in block.code[:-1]:
         state.step(instruction)
     return state.flags
@@ -313,7 +375,11 @@ def _kinds(flags: Flags, mnemonic: str, x: Term) -> tuple[Kind, Kind]:
         return "order", "order"
     left = flags.left[2] if flags.left[0] == "zext" else flags.left
     masked = flags.kind != "cmp" and left[0] == "and" and x not in (left, flags.left)
-    return ("hit", "miss") if (mnemonic == "je") != masked else ("miss", "hit")
+    mask = value_of(left[3]) if masked and not any(_counts(left)) else None
+    if mask and mask + (mask & -mask) & mask == 0:
+        return "order", "order"  # no bit of a row is set: it is a small number
+    shifted = masked and mask is None
+    return ("hit", "miss") if (mnemonic == "je") != shifted else ("miss", "hit")
 
 
 def _scrutinee(flags: Flags | None, mnemonic: str) -> Term | None:

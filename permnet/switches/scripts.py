@@ -91,6 +91,8 @@ def _comment(switch: Switch) -> str:
         lines.append(f"  {', '.join(map(str, labels))} -> {target:#x}")
     if not claim.has_default and claim.default is not None:
         lines.append(f"  all others -> {claim.default:#x}")
+    lines += [f"  other values too -> {copy.target:#x}" for copy in claim.copies]
+    lines += [f"  {claim.note}"] * bool(claim.note)
     return "\n".join(lines)
 
 

@@ -105,8 +105,11 @@ def binary(kind: str, left: Term, right: Term) -> Term:
         return binary("add", left[2], const(b + left[3][2], bits))
     if b is not None and kind == "shl":
         return binary("mul", left, const(1 << b, bits)) if b < bits else const(0, bits)
-    if b is not None and kind == "and" and b & (b + 1) == 0 and b.bit_length() in (8, 16, 32):
-        return extended(trunc(left, b.bit_length()), bits, False)
+    if b is not None and kind == "and":  # it needs no more bits than the constant has
+        needed = next(n for n in (8, 16, 32, 64) if b >> n == 0)
+        if needed < bits:
+            masked = binary("and", trunc(left, needed), const(b, needed))
+            return extended(masked, bits, False)
     return made(kind, bits, left, right)
 
 
