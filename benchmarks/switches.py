@@ -222,13 +222,18 @@ def precision(
     return shown
 
 
-def only(found: list[Judged], others: list[Judged]) -> list[str]:
-    """Where the first is right and the second is not."""
-    return [
-        one.where()
-        for one, other in zip(found, others, strict=True)
-        if one.holds(match.same_partition) and not other.holds(match.same_partition)
-    ]
+def only(found: list[Judged], others: list[Judged]) -> dict[str, list[str]]:
+    """Where the first is right and the second is not: proven in the code, or with the default."""
+    rights: dict[str, Callable[[Judged], bool]] = {
+        "proven_and_right_in_code": lambda one: one.proven and one.verdict in IN_CODE,
+        "clean_with_default": lambda one: (
+            bool(one.true.get("clean")) and one.holds(match.with_default)
+        ),
+    }
+    return {
+        name: [a.where() for a, b in zip(found, others, strict=True) if right(a) and not right(b)]
+        for name, right in rights.items()
+    }
 
 
 def from_command(proposer: str, folder: Path) -> dict[str, Any]:
@@ -335,9 +340,9 @@ def main() -> None:
             "proven_and_switches_by_runs_of_labels": precise,
             "wrong_but_proven": wrong,
         }
-        if {"rules", "model"} <= found.keys():
-            result["only_model"] = only(found["model"], found["rules"])
-            result["only_rules"] = only(found["rules"], found["model"])
+        for name, other in (("model", "rules"), ("rules", "model"), ("both", "rules")):
+            if {name, other} <= found.keys():
+                result[f"{name}_and_not_{other}"] = only(found[name], found[other])
         args.out.write_text(json.dumps({**result, "provenance": about}, indent=1) + "\n")
 
 

@@ -177,7 +177,7 @@ class Switches:
     def grade(self, bucket: Bucket, emitted: Tensor) -> dict[str, np.ndarray]:
         """What is right in the answers (N, T) to validation examples, each under its name."""
         answers = list(in_tokens(bucket, emitted, self.vocab, self.lent))
-        return grade(answers, [self.targets[row] for row in bucket.rows])
+        return grade(answers, [self.targets[row] for row in bucket.rows], self.bench.name)
 
     def test(self, model: Seq2Seq, limit: int | None) -> tuple[dict[str, Any], Answers]:
         """The figures on its own test split and those of the smaller sets with like labels, and

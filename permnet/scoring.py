@@ -11,9 +11,8 @@ from permnet.errors import PermnetError
 from permnet.metrics import compare, summary
 from permnet.tasks.benchmarks import seen_in_training
 from permnet.tasks.find import find
-from permnet.tasks.switch.benchmark import SwitchBenchmark, benchmark_name, cases
+from permnet.tasks.switch.benchmark import SwitchBenchmark, benchmark_name, cases, outline
 from permnet.tasks.switch.dataset import SwitchSplit
-from permnet.tasks.switch.skeleton import skeleton
 from permnet.vocab import EOS, PAD, SOS, SPECIALS, Vocab
 
 UNKNOWN = -1  # no target has it
@@ -71,7 +70,7 @@ def switch_figures(
     Without `verify` whether they recompile is not tried, and there is no such figure.
     """
     sources, targets = zip(*split.pairs(), strict=True)
-    marks = grade(outputs, targets)
+    marks = grade(outputs, targets, split.name)
     if verify is not None:
         verdicts = verify([(_program(c), s) for c, s in zip(outputs, sources, strict=True)])
         marks["recompiles"] = np.array(verdicts)
@@ -91,21 +90,26 @@ def _program(output: Sequence[str]) -> Sequence[str]:
 
 
 def grade(
-    outputs: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+    outputs: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], name: str
 ) -> dict[str, np.ndarray]:
-    """TA, WEA and whether the skeleton is right, of each answer in tokens up to `<eos>`."""
-    rows = [_grade(output, target) for output, target in zip(outputs, targets, strict=True)]
+    """TA, WEA and whether the skeleton is right, of each answer in tokens up to `<eos>`.
+
+    `name` is that of the set.
+    """
+    of = outline(name)
+    rows = [_grade(output, target, of) for output, target in zip(outputs, targets, strict=True)]
     ta, whole, right = zip(*rows, strict=True) if rows else ((), (), ())
     return {"ta": np.array(ta), "wea": np.array(whole), "skeleton": np.array(right)}
 
 
-def _grade(output: Sequence[str], target: Sequence[str]) -> tuple[float, bool, bool]:
+def _grade(
+    output: Sequence[str], target: Sequence[str], of: Callable[[Sequence[str]], object]
+) -> tuple[float, bool, bool]:
     eos = SPECIALS[EOS]
     said = list(output[: output.index(eos) + 1] if eos in output else output)
     wanted = [*target, eos]
     matches = sum(a == b for a, b in zip(said, wanted, strict=False))
-    same = skeleton(said) == skeleton(target)
-    return matches / len(wanted), said == wanted, same
+    return matches / len(wanted), said == wanted, of(said) == of(wanted)
 
 
 def _encode(

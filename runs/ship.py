@@ -1,6 +1,7 @@
 """Puts a trained run among the shipped models, in half precision, and renews their model card.
 
 python runs/ship.py RUN_FOLDER NAME     measure the converted weights on the test split, ship them
+python runs/ship.py RUN_FOLDER NAME --data DIR      the same of a switch set, whose data lie in DIR
 python runs/ship.py                     only renew the model card
 """
 
@@ -17,7 +18,8 @@ KEPT = ("command", "commit", "versions", "hardware", "date", "seed", "seconds", 
 CARD = """# The shipped models
 
 Each resolves references in the language of one benchmark (see `DATASHEET.md`): tokens that name
-data, keys or indices, no natural language and no program text. Weights are stored in half precision
+data, keys or indices, no natural language and no program text; switch-dispatch reads the tests of a
+switch's machine code (see `docs/switches-model.md`). Weights are stored in half precision
 and used in single precision; the figures were measured after that conversion, by free-running
 greedy decoding on the benchmark's whole test split, with a 95 % interval. Where several seeds were
 trained the best on validation ships, so these figures stand above the worst seeds of `RESULTS.md`.
@@ -35,22 +37,26 @@ Checksums (SHA-256 of `model.safetensors`):
 {checksums}
 
 **Use.** `permnet resolve` answers with the smallest model that was trained for the like of a
-question. **Limits.** A model answers within the lengths, token roles and shape of question it was
-trained on; outside them it may answer with confidence and be wrong. PermNetI models of permutation
-benchmarks expect every key to be asked for once. Models with reserved ids take as many unseen
-tokens in one question as they reserve; the others refuse unknown tokens.
+question; `permnet switches --proposer` asks switch-dispatch, and proves what it says. **Limits.** A
+model answers within the lengths, token roles and shape of question it was trained on; outside them
+it may answer with confidence and be wrong. PermNetI models of permutation benchmarks expect every
+key to be asked for once. Models with reserved ids take as many unseen tokens in one question as
+they reserve; the others refuse unknown tokens.
 """
 
 
-def ship(folder: Path, name: str) -> None:
+def ship(folder: Path, name: str, data: Path | None) -> None:
     trained = load(folder / "last")
     result = json.loads((folder / "result.json").read_text())
     about = {key: result[key] for key in KEPT if key in result} | {"run_name": folder.name}
     save(SHIPPED / name, trained.model, trained.run, trained.vocab, about, half=True)
     converted = load(SHIPPED / name)
-    figures = evaluate(converted.model, trained.run.benchmark, "test", vocab=converted.vocab)
+    figures = evaluate(
+        converted.model, trained.run.benchmark, "test", vocab=converted.vocab, data=data
+    )
+    kept = ("ta", "wea", "wea_interval", "skeleton", "count", "unseen")
     about |= {
-        "figures": {k: figures[k] for k in ("ta", "wea", "wea_interval", "count", "unseen")},
+        "figures": {k: figures[k] for k in kept if k in figures},
         "data_sha256": figures["data_sha256"],
     }
     save(SHIPPED / name, trained.model, trained.run, trained.vocab, about, half=True)
@@ -79,9 +85,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("name", nargs="?")
+    parser.add_argument("--data", type=Path, help="the folder of a switch set's data")
     args = parser.parse_args()
     if args.folder is not None:
-        ship(args.folder, args.name or parser.error("give the NAME to ship it under"))
+        ship(args.folder, args.name or parser.error("give the NAME to ship it under"), args.data)
     (SHIPPED / "README.md").write_text(card())
 
 

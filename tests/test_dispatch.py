@@ -1,5 +1,6 @@
-"""The model's data: drawn switches, what their machine code becomes, and answers read back."""
+"""The model's data: drawn switches, questions that hold their answers, answers that are proven."""
 
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
@@ -10,22 +11,30 @@ from torch.nn import functional as F
 
 from benchmarks.realset_clang import source_switches
 from permnet.batch import Batch, pad
-from permnet.binary.operands import Register
 from permnet.errors import PermnetError
 from permnet.models import PermNetI
-from permnet.switches.claim import Block, Claim, Scrutinee
-from permnet.switches.intervals import runs
-from permnet.switches.model_data import examples, generate
-from permnet.switches.model_tokens import AFTER, BLOCKS, DEFAULT, END, answer, claimed
-from permnet.tasks.dispatch import MOST_LABELS, PRELUDE, sample
+from permnet.scoring import grade, score
+from permnet.switches.cpu import UnprovenError
+from permnet.switches.graph import Graph
+from permnet.switches.model_data import dispatches, examples, generate
+from permnet.switches.model_tokens import AFTER, BLOCKS, DEFAULT, END, TO, claimed, scrutinee_of
+from permnet.switches.proof import prove
+from permnet.switches.regions import Region, Walker
+from permnet.tasks.dispatch import DISPATCH, MOST_LABELS, PRELUDE, partition, sample
 from permnet.tasks.switch.assembly import is_label
-from permnet.tasks.switch.dataset import build, load, vocabulary
+from permnet.tasks.switch.benchmark import cases, switch_benchmark
+from permnet.tasks.switch.dataset import Pair, build, load, vocabulary
 from permnet.tasks.switch.draw import Draw
 from permnet.vocab import PAD
+from tests.test_switch_lines import graph_of
 
 WAYS = [
-    ("gcc", level, *tables) for level in ("-O0", "-O2") for tables in ((), ("-fno-jump-tables",))
+    (compiler, level, *tables)
+    for compiler in ("gcc", "clang-14")
+    for level in ("-O0", "-O2")
+    for tables in ((), ("-fno-jump-tables",))
 ]
+REST = ([DEFAULT], [AFTER])
 
 
 @settings(max_examples=30, deadline=None)
@@ -47,29 +56,35 @@ def test_drawn_blocks_are_those_of_the_source(tmp_path_factory, seed):
         )
 
 
-def parts(pair):
-    """The labels answered for each address that a question lists."""
+def parts(pair: Pair) -> dict[str, list[str]]:
+    """What is answered for each address that a question lists."""
     source, target = pair
     listed = source[source.index(BLOCKS) + 1 :]
     found = [token for token, after in pairwise(listed) if after == ":"]
-    answers, current = [], []
-    for token in target:
-        if token == END:
-            answers.append(current)
-            current = []
+    assert target[-1] == END
+    answers = " ".join(target[:-1]).split(f" {END} ")
+    return dict(zip(found, map(str.split, answers), strict=True))
+
+
+def labels_of(part: list[str]) -> set[int]:
+    """The labels that a part of an answer names."""
+    found, tokens = set[int](), iter(part)
+    low = 0
+    for token in tokens:
+        if token == TO:
+            found |= {*range(low, int(next(tokens)))}
         else:
-            current.append(token)
-    assert not current
-    return dict(zip(found, answers, strict=True))
+            low = int(token)
+            found.add(low)
+    return found
 
 
-def signed(label):
+def narrow(label: int) -> int:
     """As a char or a short, whose sign machine code need not show."""
-    value = int(label)
     for bits in (8, 16):
-        if 1 << (bits - 1) <= value < 1 << bits:
-            return value - (1 << bits)
-    return value
+        if 1 << (bits - 1) <= label < 1 << bits:
+            return label - (1 << bits)
+    return label
 
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
@@ -80,105 +95,193 @@ def test_an_example_is_the_switch_that_was_drawn(way):
     for one, pair in zip(drawn, made, strict=True):
         if pair is None:
             continue
-        answers = parts(pair)
-        default = [part for part in answers.values() if part in ([DEFAULT], [AFTER])]
-        assert default == [[DEFAULT if None in one.blocks else AFTER]]
-        blocks = {frozenset(map(signed, block)) for block in one.blocks if block}
-        found = [part for part in answers.values() if part not in default]
-        assert {frozenset(map(signed, part)) for part in found} <= blocks
+        answers = [*parts(pair).values()]
+        rest = [part for part in answers if part in REST]
+        assert rest
+        assert all(part == [DEFAULT if None in one.blocks else AFTER] for part in rest)
+        blocks = [{narrow(label) for label in block} for block in one.blocks if block]
+        found = [{*map(narrow, labels_of(part))} for part in answers if part not in REST]
+        assert sum(map(len, found)) == len(set[int]().union(*found))
+        for labels in found:
+            touched = [block for block in blocks if block & labels]
+            assert labels <= set[int]().union(*touched)
+            assert len(touched) == 1 or labels == set[int]().union(*touched)
 
 
-JUMPS = {
+JUMPS: dict[str, Callable[[int, int], bool]] = {
     "je": lambda x, n: x == n,
     "jne": lambda x, n: x != n,
-    "jg": lambda x, n: x > n,
     "jge": lambda x, n: x >= n,
     "jl": lambda x, n: x < n,
-    "jle": lambda x, n: x <= n,
-    "ja": lambda x, n: x % 2**64 > n % 2**64,
+    "jns": lambda x, n: x >= n,
+    "js": lambda x, n: x < n,
     "jae": lambda x, n: x % 2**64 >= n % 2**64,
     "jb": lambda x, n: x % 2**64 < n % 2**64,
-    "jbe": lambda x, n: x % 2**64 <= n % 2**64,
 }
 
 
-def followed(tokens, x):
-    """Where a value goes, by the compares and jumps of a question alone."""
+class StrangeError(Exception):
+    """A question with a test that cannot be followed by its tokens."""
+
+
+def followed(tokens: list[str], x: int) -> str:
+    """Where a value goes, by the tests of a question alone."""
     tests = tokens[: tokens.index(BLOCKS)]
-    at, compared = 0, None
-    while at < len(tests):
-        token = tests[at]
-        if token == "cmp":
-            compared = int(tests[at + 1])
-            at += 2
-            continue
-        if is_label(token):
-            at += 2
-            continue
-        taken = token in ("jmp", "else") or JUMPS[token](x, compared)
-        target = tests[at + 1]
+    at, minus = 0, 0
+    seen: tuple[int, int] | bool = False  # what was compared; or whether a bit is set
+    for _ in range(len(tests)):
+        token, following = tests[at : at + 2]
         at += 2
-        if taken:
-            inside = [i for i in range(len(tests) - 1) if tests[i : i + 2] == [target, ":"]]
-            if not inside:
-                return target
-            (at,) = inside
+        if token in ("sub", "cmp"):
+            if not following.lstrip("-").isdecimal():
+                raise StrangeError
+            minus, seen = (int(following), seen) if token == "sub" else (0, (int(following), minus))
+        elif token == "bits":
+            end = next(i for i in range(at, len(tests)) if tests[i].startswith("j"))
+            seen, at = str(x) in tests[at - 1 : end], end
+        elif token == "and":
+            raise StrangeError
+        elif following == "table":
+            entries = dict(zip(tests[at::2], tests[at + 1 :: 2], strict=False))
+            if str(x) not in entries:
+                raise StrangeError
+            return entries[str(x)]
+        elif not is_label(token):
+            holds = token in ("jmp", "else") or jumps(token, seen, x)
+            if following == "set":
+                seen = holds
+            elif holds:
+                inside = [i for i in range(len(tests)) if tests[i : i + 2] == [following, ":"]]
+                if not inside:
+                    return following
+                (at,) = inside
     raise AssertionError(f"{x} goes nowhere in {' '.join(tokens)}")
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_a_question_holds_its_answer(level):
-    way = ("gcc", level, "-fno-jump-tables", "-fno-bit-tests")
-    made = examples([sample(Draw(f"solve/{level}/{i}")) for i in range(60)], way)
+def jumps(name: str, seen: tuple[int, int] | bool, x: int) -> bool:
+    if isinstance(seen, bool):
+        return seen == (name in ("jne", "jb"))
+    number, minus = seen
+    return JUMPS[name](x - minus, number - minus)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_a_question_holds_its_answer(way):
+    made = [*filter(None, examples([sample(Draw(f"solve/{way}/{i}")) for i in range(60)], way))]
     solved = 0
-    for pair in filter(None, made):
-        tests = pair[0][: pair[0].index(BLOCKS)]
-        plain = {"cmp", "jmp", "else", ":", *JUMPS}
-        if not all(t in plain or is_label(t) or t.lstrip("-").isdecimal() for t in tests):
+    for pair in made:
+        answers = parts(pair)
+        labelled = [(a, labels_of(part)) for a, part in answers.items() if part not in REST]
+        try:
+            right = all(followed(pair[0], value) == a for a, found in labelled for value in found)
+            rest = {followed(pair[0], value) for value in (-(10**6), 10**6)}
+        except StrangeError:
             continue
-        for address, part in parts(pair).items():
-            values = [10**6] if part in ([DEFAULT], [AFTER]) else map(int, part)
-            assert all(followed(pair[0], value) == address for value in values)
-        solved += 1
-    assert solved > 15
+        solved += right and all(answers[address] in REST for address in rest)
+    assert solved > 0.9 * len(made) > 20
 
 
-@given(
-    st.lists(st.integers(-128, 127), min_size=2, max_size=12, unique=True),
-    st.integers(1, 4),
-    st.booleans(),
-    st.integers(0, 12),
-)
-def test_an_answer_read_back_is_the_claim(labels, size, has_default, place):
-    groups = [labels[i : i + size] for i in range(0, len(labels), size)]
-    addresses = [16 * i for i in range(len(groups) + 1)]
-    default = addresses.pop(place % len(addresses))
-    blocks = tuple(
-        Block(address, runs({label % 256 for label in group}))
-        for address, group in zip(addresses, groups, strict=True)
-    )
-    claim = Claim(0, Scrutinee(Register("al"), 8, True), blocks, default, has_default)
-    listed = sorted([*addresses, default])
-    assert claimed(answer(claim, listed), listed, claim) == claim
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_true_answers_are_proven_and_altered_ones_are_not(way):
+    drawn = [sample(Draw(f"prove/{way}/{i}")) for i in range(30)]
+    proven = 0
+    for graph, region, (_, target) in filter(None, dispatches(drawn, way)):
+        if not is_proven(graph, region, target):
+            continue
+        proven += 1
+        for altered in alterations(target):
+            assert not is_proven(graph, region, altered), (target, altered)
+    assert proven > 12
+
+
+def is_proven(graph: Graph, region: Region, tokens: list[str]) -> bool:
+    """With the value in any of its places; what is no claim is not."""
+    try:
+        claims = [*claimed(tokens, graph, region, scrutinee_of(graph, region))]
+    except PermnetError:
+        return False
+    for claim in claims:
+        try:
+            prove(graph, claim)
+            return True
+        except UnprovenError:
+            continue
+    return False
+
+
+def alterations(target: list[str]) -> Iterator[list[str]]:
+    """Answers with two parts exchanged, a label dropped, a label added."""
+    said = " ".join(target[:-1]).split(f" {END} ")
+    labelled = [i for i, part in enumerate(said) if part.split() not in REST]
+    if len(labelled) > 1:
+        a, b = labelled[:2]
+        swapped = list(said)
+        swapped[a], swapped[b] = said[b], said[a]
+        yield f" {END} ".join([*swapped, ""]).split()
+    for i in labelled[:1]:
+        more = [*said[:i], f"{said[i]} 123456", *said[i + 1 :]]
+        yield f" {END} ".join([*more, ""]).split()
+        if len(labels := said[i].split()) > 1 and TO not in labels:
+            fewer = [*said[:i], " ".join(labels[1:]), *said[i + 1 :]]
+            yield f" {END} ".join([*fewer, ""]).split()
+
+
+CHAIN = """
+cmp edi, 5
+je 1f
+cmp edi, 9
+je 2f
+mov eax, 1
+ret
+1: mov eax, 2
+ret
+2: mov eax, 3
+ret
+"""
+
+
+def chain():
+    """A graph, and the one dispatch in it: the default, 5, 9."""
+    graph = graph_of(CHAIN)
+    (region,) = Walker(graph).regions()
+    return graph, region
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "",
-        "3 ;",
-        "3 ; 4",
-        "3 ; 4 ;",
-        "default ; after ;",
-        "3 default ; 4 ;",
-        "x ; after ;",
-        "; after ;",
+        "after ; 5 ;",
+        "after ; 5 ; 9",
+        "after ; 5 ; 9 ; 7 ;",
+        "4 ; 5 ; 9 ;",
+        "default ; after ; 9 ;",
+        "default 3 ; 5 ; 9 ;",
+        "after ; x ; 9 ;",
+        "after ; ; 9 ;",
+        "after ; 5 .. ; 9 ;",
+        "after ; .. 5 ; 9 ;",
+        "after ; 5 .. 6 .. 7 ; 9 ;",
+        "after ; 7 .. 5 ; 9 ;",
+        "after ; 5 .. 5 ; 9 ;",
+        "after ; 0 .. 99999999 ; 9 ;",
+        "after ; 5 ; .L3 ;",
+        "after ; 5 ; <unk3> ;",
+        "after ; ٥ ; 9 ;",
+        f"after ; {'9' * 5000} ; 9 ;",
     ],
 )
 def test_a_malformed_answer_is_refused(text):
-    claim = Claim(0, Scrutinee(Register("eax"), 32, True), (), 16, True)
+    graph, region = chain()
     with pytest.raises(PermnetError):
-        claimed(text.split(), [0, 16], claim)
+        next(claimed(text.split(), graph, region, scrutinee_of(graph, region)))
+
+
+@given(st.lists(st.sampled_from([*"0123456789", "-1", "..", ";", "after", "default", ".L1"])))
+def test_whatever_is_answered_is_a_claim_or_refused(tokens):
+    graph, region = chain()
+    if is_proven(graph, region, tokens):
+        assert partition(tokens) == partition(["after", END, "5", END, "9", END])
 
 
 def test_a_set_depends_on_its_name_alone(tmp_path):
@@ -188,9 +291,38 @@ def test_a_set_depends_on_its_name_alone(tmp_path):
     second = [load(path) for path in generate(tmp_path / "b", 2, counts, ways, 10)]
     assert [len(split) for split in first] == [20, 30]
     assert [split.sha256 for split in first] == [split.sha256 for split in second]
-    assert "<eos>" in vocabulary(first[1], reserved=8, least=2)
     questions = {" ".join(source) for split in first for source, _ in split.pairs()}
     assert len(questions) == 50
+    assert cases(first[0]).tolist() == [target.count(END) for _, target in first[0].pairs()]
+    bench = switch_benchmark(DISPATCH, tmp_path / "a")
+    vocab = bench.vocab(reserved=100)
+    assert {"cmp", "je", DEFAULT, END} <= {*vocab.tokens}
+    said = [token for pair in first[1].pairs() for side in pair for token in side]
+    numbers = {token for token in said if token.lstrip("-").isdecimal()}
+    assert {*vocab.tokens} & numbers == {n for n in numbers if said.count(n) >= 30 // 8}
+    answers = [target for _, target in first[0].pairs()]
+    figures = score(DISPATCH, [[*target, "<eos>"] for target in answers], data=tmp_path / "a")
+    assert figures["wea"] == figures["skeleton"] == 1.0
+
+
+def test_without_its_folder_a_split_says_how_to_make_it(tmp_path):
+    for folder in (None, tmp_path):
+        for split in ("train", "test"):
+            with pytest.raises(PermnetError, match=r"permnet\.switches\.model_data DIR"):
+                switch_benchmark(DISPATCH, folder).split(split)
+
+
+def test_the_skeleton_of_an_answer_is_its_partition():
+    true = ["5", "3", END, AFTER, END, "7", TO, "9", END]
+    told = [
+        "5 3 ; after ; 7 .. 9 ; <eos>",
+        "3 5 ; default ; 7 .. 9 ; <eos>",
+        "5 ; after ; 3 7 .. 9 ; <eos>",
+        "5 3 ; after ; 7 .. 9 ;",
+    ]
+    marks = grade([text.split() for text in told], [true] * 4, DISPATCH)
+    assert marks["wea"].tolist() == [True, False, False, False]
+    assert marks["skeleton"].tolist() == [True, True, False, False]
 
 
 @pytest.mark.slow

@@ -13,13 +13,16 @@ from permnet.experiments import SWEEPS, TABLES, runs_of
 from permnet.experiments.presets import PRESETS
 from permnet.experiments.tables import PERMNETS
 from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.dispatch import DISPATCH
 from permnet.tasks.switch.benchmark import is_switch, switch_benchmark
 from permnet.tasks.switch.dataset import vocabulary
 from permnet.train import check
+from permnet.vocab import Vocab
 
 RUNS = {name: run for runs in SWEEPS.values() for name, run in runs.items()}
-SWITCH = {name: run for name, run in RUNS.items() if is_switch(run.benchmark)}
-DRAWN = {name: run for name, run in RUNS.items() if name not in SWITCH}
+READERS = {name: run for name, run in RUNS.items() if run.benchmark == DISPATCH}
+SWITCH = {n: run for n, run in RUNS.items() if is_switch(run.benchmark) and n not in READERS}
+DRAWN = {name: run for name, run in RUNS.items() if not is_switch(run.benchmark)}
 CELLS = [(table.name, cell) for table in TABLES for cell in table.all_cells]
 
 
@@ -46,6 +49,17 @@ def test_every_run_on_switches_builds_and_is_small_enough_to_ship(name: str) -> 
     assert 2 * sum(p.numel() for p in model.parameters()) <= 8 * 2**20
     assert from_json(Run, to_json(run)) == run
     assert run.train.grow == tuple(n for n in run.train.grow if n < bench.task.longest)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_of_dispatches_is_small(name: str) -> None:
+    run = READERS[name]
+    words = [f".L{i}" for i in range(100)] + [str(i) for i in range(50)]
+    with torch.device("meta"):
+        vocab = Vocab(tuple(words), run.train.reserved)
+        model = build(run.model, vocab, switch_benchmark(DISPATCH).task)
+    assert 2 * sum(p.numel() for p in model.parameters()) <= 2 * 2**20
+    assert from_json(Run, to_json(run)) == run
 
 
 def test_both_decompilers_have_the_same_size_data_budget_and_number_of_rates() -> None:

@@ -40,8 +40,8 @@ def sweep(
 
     Args:
         name: The list: smoke, table1 to table7, noise, paper-permnets, baselines, ours, rates,
-            switch, switch-rates; or a row of a table, such as permneti-PI10, or one of its
-            runs, permneti-PI10-seed0.
+            switch, switch-rates, dispatch, dispatch-rates; or a row of a table, such as
+            permneti-PI10, or one of its runs, permneti-PI10-seed0.
         out: Its folder; runs/NAME if not given.
         shard: Do part i of n only, as i/n with i from 1 to n.
         parallel: Runs at a time, sharing one GPU.

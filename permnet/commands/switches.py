@@ -17,7 +17,7 @@ from permnet.switches.claim import DEFAULT
 from permnet.switches.intervals import runs
 
 if TYPE_CHECKING:
-    from permnet.switches.scan import FoundFunction
+    from permnet.switches.scan import FoundFunction, Name
 
 Format = Literal["text", "ghidra", "ida"]
 
@@ -27,7 +27,7 @@ def switches(
     /,
     json: bool = False,
     format: Format = "text",
-    proposer: Literal["rules"] = "rules",
+    proposer: Literal["rules", "model", "both"] = "rules",
     jobs: int | None = None,
 ) -> int:
     """Find switch statements in machine code, and prove them.
@@ -46,12 +46,14 @@ def switches(
         permnet switches --json object.o library.so
         permnet switches /usr/lib/git-core --jobs 2
         permnet switches program --format ghidra > switches.py
+        permnet switches program --proposer both
 
     Args:
         paths: Files and folders.
         json: Print one JSON object instead of text.
         format: Text, or a script that puts comments and labels into Ghidra or IDA.
-        proposer: Who says what a dispatch does: hand-written rules. What is proven is the same.
+        proposer: Who says what a dispatch does: hand-written rules, a model, or the model where
+            the rules' word is not proven. What is proven is the same.
         jobs: How many processes; as many as there are cores unless given.
     """
     if not paths:
@@ -65,9 +67,14 @@ def switches(
     from permnet.switches.scripts import script
 
     need_disassembler()
+    if proposer != "rules" and (missing := _missing_model()):
+        if proposer == "model":
+            raise PermnetError(missing)
+        print(f"permnet: the model is left out: {missing}", file=sys.stderr)
+        proposer = "rules"
     files = list(files_of(paths))
     counts: Counter[str] = Counter()
-    found = _functions(files, jobs or os.cpu_count() or 1, counts)
+    found = _functions(files, jobs or os.cpu_count() or 1, proposer, counts)
     if json:
         print('{"functions": [')
         for i, function in enumerate(found):
@@ -84,13 +91,28 @@ def switches(
     return 1 if counts["unreadable"] else 0
 
 
-def _functions(files: list[Path], jobs: int, counts: "Counter[str]") -> Iterator["FoundFunction"]:
+def _missing_model() -> str:
+    """Why there is no model to ask; empty if there is one."""
+    from permnet.switches.scan import proposers
+
+    try:
+        proposers("model")
+    except ModuleNotFoundError as error:
+        return f"it needs {error.name}: pip install torch safetensors"
+    except PermnetError as error:
+        return str(error)
+    return ""
+
+
+def _functions(
+    files: list[Path], jobs: int, proposer: "Name", counts: "Counter[str]"
+) -> Iterator["FoundFunction"]:
     """Functions with switches, as they are found; everything else is counted or said."""
     from permnet.switches.scan import scan
 
     ready: set[str] = set()
     with progress_bar(sys.stderr.isatty()) as show:
-        for part in scan(files, jobs):
+        for part in scan(files, jobs, proposer):
             ready.add(part.file)
             show(len(ready), len(files), part.file)
             if part.error:

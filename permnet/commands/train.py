@@ -10,13 +10,14 @@ from tyro.conf import Positional, arg
 
 from permnet.config import ModelConfig, ModelName, Run, TrainConfig
 from permnet.errors import PermnetError, unknown
-from permnet.experiments import switch
+from permnet.experiments import dispatch, switch
 from permnet.experiments.presets import PRESETS as PAPER_PRESETS
 from permnet.tasks.benchmarks import Benchmark
+from permnet.tasks.dispatch import DISPATCH
 from permnet.tasks.find import find
 from permnet.tasks.switch.benchmark import SwitchBenchmark
 
-PRESETS = PAPER_PRESETS | switch.PRESETS
+PRESETS = PAPER_PRESETS | switch.PRESETS | dispatch.PRESETS
 
 
 def _changes(config: type) -> type:
@@ -78,12 +79,13 @@ def train(
 
     Args:
         benchmark: Its name, such as PI20 or PI20@1; or switch-6, switch-10, switch-20 and, with
-            the labels that gcc gives, switch-6-raw and so on.
+            the labels that gcc gives, switch-6-raw and so on; or switch-dispatch.
         out: The folder of the run: new, or empty, or with --resume that of the run to go on with.
         model: Changes to the model.
         train: Changes to how it is trained.
         preset: Settings of another pair of model and benchmark, such as permneti/PI10.
-        data: Switch sets only: the folder that permnet data --generate filled.
+        data: Switch sets only: the folder that permnet data --generate filled, or for
+            switch-dispatch python -m permnet.switches.model_data.
         resume: Go on where the run in the folder stopped, or was killed.
         device: Where to train; auto takes a GPU if there is one.
         devices: Processes on this machine; they share the batch.
@@ -146,7 +148,7 @@ def settings(
 
 def _usual(bench: Benchmark | SwitchBenchmark) -> ModelName:
     if isinstance(bench, SwitchBenchmark):
-        return "decompiler"
+        return "permneti" if bench.name == DISPATCH else "decompiler"
     return "permnetd" if bench.task.kind == "direct" else "permneti"
 
 

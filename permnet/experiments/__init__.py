@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from permnet.config import ModelConfig, Run, TrainConfig
 from permnet.errors import unknown
 from permnet.experiments import (
+    dispatch,
     noise,
     switch,
     table1,
@@ -61,6 +62,8 @@ SWEEPS: dict[str, dict[str, Run]] = {
     **{table.name: _runs(table.all_cells) for table in _DRAWN},
     "switch": _runs(switch.TABLE.more),
     "switch-rates": _runs(switch.TABLE.ours),
+    "dispatch": dispatch.RUNS,
+    "dispatch-rates": dispatch.AT_RATES,
     "baselines": _runs(itertools.filterfalse(_is_permnet, _given)),
     "ours": _runs(filter(_is_permnet, _ours)),
     "rates": _runs(itertools.filterfalse(_is_permnet, _ours)),

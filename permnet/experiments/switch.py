@@ -9,6 +9,7 @@ from typing import Any
 
 from permnet.config import ModelConfig, ModelName, Run, TrainConfig
 from permnet.experiments.tables import Cell, Table
+from permnet.tasks.dispatch import DISPATCH
 from permnet.tasks.switch.benchmark import NAMES, switch_benchmark
 
 MODELS: tuple[ModelName, ...] = ("copy-decompiler", "decompiler")
@@ -37,7 +38,9 @@ def _run(model: ModelName, name: str, **changes: Any) -> Run:
     return Run(name, config, replace(train, **changes))
 
 
-PRESETS = {f"{model}/{name}": _run(model, name) for model in MODELS for name in NAMES}
+PRESETS = {
+    f"{model}/{name}": _run(model, name) for model in MODELS for name in NAMES if name != DISPATCH
+}
 
 
 def _cell(model: ModelName, name: str) -> Cell:

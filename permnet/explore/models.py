@@ -24,6 +24,7 @@ class Models:
     def __init__(self, named: Sequence[str] = ()) -> None:
         given = {*map(offered, named)}
         known = {name: describe(name) for name in (*map(offered, named), *shipped())}
+        known = {name: d for name, d in known.items() if name in given or _has_page(d)}
         if not known:
             raise PermnetError("no trained models come with this copy: name one with --model")
 
@@ -70,6 +71,10 @@ class Models:
 def _kind(about: Description) -> str | None:
     """What is asked of a model; None for a decompiler."""
     return about.task.kind if isinstance(about.task, Task) else None
+
+
+def _has_page(about: Description) -> bool:
+    return isinstance(about.task, Task) or about.run.model.name in DECOMPILERS
 
 
 def offered(name: str) -> str:

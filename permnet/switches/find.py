@@ -1,9 +1,10 @@
-"""The switches of a function: regions found, claims proposed, claims proven."""
+"""The switches of functions: dispatches found, claims proposed, claims proven."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from permnet.binary.binary import Function
+from permnet.errors import PermnetError
 from permnet.switches.claim import Claim, Status, Switch
 from permnet.switches.cpu import UnprovenError
 from permnet.switches.emulate import cross_check
@@ -12,35 +13,63 @@ from permnet.switches.proof import known_registers, prove
 from permnet.switches.regions import Region, Walker
 from permnet.switches.rules import RefusedError, claims
 
-# What is claimed of a dispatch, the likeliest first: the first that is proven is taken.
-Proposer = Callable[[Graph, Region], Iterable[Claim]]
+Dispatch = tuple[Graph, Region]
+# What is claimed of each dispatch, the likeliest first: the first that is proven is taken.
+Proposer = Callable[[Sequence[Dispatch]], Sequence[Iterable[Claim]]]
 
-PROPOSERS: dict[str, Proposer] = {"rules": claims}
+
+def rules(dispatches: Sequence[Dispatch]) -> list[Iterable[Claim]]:
+    return [claims(graph, region) for graph, region in dispatches]
+
+
+PROPOSERS: dict[str, Proposer] = {"rules": rules}
 
 
 def find_switches(
     function: Function,
     proposers: Mapping[str, Proposer] = PROPOSERS,
     emulate: bool = False,
-) -> Iterator[Switch]:
+) -> list[Switch]:
     """The switches of a function in order of address, each with the verdict of the proof.
 
     With `emulate`, what is proven is also executed, and no longer proven if that disagrees.
     """
-    graph = Graph(function)
-    for region in Walker(graph).regions():
-        if found := _judged(graph, region, proposers, emulate):
-            yield found
+    return find_all([function], proposers, emulate)[0]
+
+
+def find_all(
+    functions: Sequence[Function], proposers: Mapping[str, Proposer], emulate: bool
+) -> list[list[Switch]]:
+    """The same of several functions, all of whose dispatches a proposer is given at once."""
+    walked = [_dispatches(function) for function in functions]
+    every = [dispatch for dispatches in walked for dispatch in dispatches]
+    proposed = {name: iter(proposer(every)) for name, proposer in proposers.items()}
+    found: list[list[Switch]] = []
+    for dispatches in walked:
+        judged = (
+            _judged(*dispatch, {name: next(all_of) for name, all_of in proposed.items()}, emulate)
+            for dispatch in dispatches
+        )
+        found.append([switch for switch in judged if switch])
+    return found
+
+
+def _dispatches(function: Function) -> list[Dispatch]:
+    try:
+        graph = Graph(function)
+        return [(graph, region) for region in Walker(graph).regions()]
+    except PermnetError as error:
+        raise PermnetError(f"{function.name}: {error}") from error
 
 
 def _judged(
-    graph: Graph, region: Region, proposers: Mapping[str, Proposer], emulate: bool
+    graph: Graph, region: Region, proposed: Mapping[str, Iterable[Claim]], emulate: bool
 ) -> Switch | None:
     start = time.perf_counter()
     best: Switch | None = None
-    for name, proposer in proposers.items():
+    for name, claimed in proposed.items():
         try:
-            for claim in proposer(graph, region):
+            for claim in claimed:
                 reason = _objection(graph, claim, emulate)
                 seconds = time.perf_counter() - start
                 status: Status = "unproven" if reason else "proven"

@@ -3,8 +3,8 @@
     python -m permnet.switches.model_data DIR [--jobs 2] [--train 100000]
 
 Nothing of it comes from real programs. A drawn switch becomes an example if the dispatch that is
-found in its machine code sends the labels where the source does; whether there is a default is
-taken from the source, which machine code alone does not always tell.
+found in its machine code tells the drawn labels apart; which of its addresses take values without a
+label, and whether there is a default, is taken from the source.
 """
 
 import argparse
@@ -14,27 +14,25 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
 from permnet.binary.binary import Function, open_binary
-from permnet.switches.claim import Claim
 from permnet.switches.graph import Graph
-from permnet.switches.intervals import numbers
-from permnet.switches.model_tokens import answer, leaves, question
-from permnet.switches.regions import Walker
-from permnet.switches.rules import RefusedError, claims
-from permnet.tasks.dispatch import PRELUDE, Blocks, Drawn, sample
+from permnet.switches.intervals import numbers, size
+from permnet.switches.model_tokens import LONGEST, answer, question, scrutinee_of
+from permnet.switches.regions import Region, Walker
+from permnet.switches.rules import RefusedError
+from permnet.switches.terms import bits_of
+from permnet.tasks.dispatch import DISPATCH, MOST_ADDRESSES, PRELUDE, Blocks, Drawn, sample
 from permnet.tasks.switch.assembly import LABEL_NAMES, labels, renumbered, shuffled
 from permnet.tasks.switch.compiler import find_compiler
-from permnet.tasks.switch.dataset import Pair, build, save
+from permnet.tasks.switch.dataset import Pair, build, file_name, save
 from permnet.tasks.switch.draw import Draw
 
-NAME, VERSION = "switch-dispatch", 1
+NAME, VERSION = DISPATCH, 2
 BATCH = 100  # functions compiled at once
-LONGEST = 400  # tokens of a question
 Way = tuple[str, ...]  # a compiler and its flags
 WAYS: tuple[Way, ...] = tuple(
     (compiler, level, *tables)
@@ -45,8 +43,16 @@ WAYS: tuple[Way, ...] = tuple(
 COUNTS = {"test": 10_000, "validation": 10_000, "train": 100_000}
 
 
+Made = tuple[Graph, Region, Pair]
+
+
 def examples(drawn: list[Drawn], way: Way) -> list[Pair | None]:
     """The example that each function gives; None where its dispatch is not as it was drawn."""
+    return [made and made[2] for made in dispatches(drawn, way)]
+
+
+def dispatches(drawn: list[Drawn], way: Way) -> list[Made | None]:
+    """The same with the dispatch that each is about."""
     compiler, *flags = way
     text = [drawn.source.replace("int f(", f"int f{i}(", 1) for i, drawn in enumerate(drawn)]
     with tempfile.TemporaryDirectory(prefix="permnet-") as folder:
@@ -59,30 +65,46 @@ def examples(drawn: list[Drawn], way: Way) -> list[Pair | None]:
             return [_example(functions[f"f{i}"], one.blocks) for i, one in enumerate(drawn)]
 
 
-def _example(function: Function, blocks: Blocks) -> Pair | None:
+def _example(function: Function, blocks: Blocks) -> Made | None:
     graph = Graph(function)
     for region in Walker(graph).regions():
+        defaults = _defaults(region, blocks)
+        if defaults is None:
+            continue
         try:
-            claim = next(claims(graph, region), None)
+            scrutinee = scrutinee_of(graph, region)
         except RefusedError:
             continue
-        # An answer names one default: code with copies of it, or without any, is left to the rules.
-        if claim is None or claim.copies or claim.default is None:
-            continue
-        if not _as_drawn(claim, blocks):
-            continue
-        source = question(graph, region, claim.scrutinee)
-        target = answer(replace(claim, has_default=None in blocks), leaves(region))
-        if len(source) <= LONGEST and len(labels(source)) <= LABEL_NAMES:
-            return source, target
+        asked = question(graph, region, scrutinee)
+        fits = len(region.leaves()) <= MOST_ADDRESSES and len(labels(asked)) <= LABEL_NAMES
+        if fits and len(asked) <= LONGEST:
+            pair = asked, answer(region, scrutinee, asked, defaults, None in blocks)
+            return graph, region, pair
     return None
 
 
-def _as_drawn(claim: Claim, blocks: Blocks) -> bool:
-    """Whether every block that is found is one of those drawn; empty ones may be missing."""
-    modulus = 1 << claim.scrutinee.bits
-    meant = {frozenset(label % modulus for label in block) for block in blocks if block is not None}
-    return {frozenset(numbers(block.values)) for block in claim.blocks} <= meant
+def _defaults(region: Region, blocks: Blocks) -> list[int] | None:
+    """Where values without a label lead; None if the region is not the switch that was drawn.
+
+    Optimisers make one block of several, with the default too, and take blocks apart.
+    """
+    last = (1 << bits_of(region.x)) - 1
+    meant = [{label & last for label in block} for block in blocks if block is not None]
+    every = set[int]().union(*meant)
+    defaults, found = [], set[int]()
+    for address, intervals in region.leaves().items():
+        values = set(numbers(intervals)) if size(intervals) <= len(every) else None
+        if values is not None and values <= every:
+            touched = [block for block in meant if block & values]
+            if len(touched) > 1 and not set().union(*touched) <= values:
+                return None
+            found |= values
+        elif all(edge.kind == "hit" for edge in region.edges if edge.target == address):
+            return None  # a label that was not drawn
+        else:
+            defaults.append(address)
+    whole = all(block <= found or not block & found for block in meant)
+    return defaults if defaults and whole and 2 * len(found) > len(every) else None
 
 
 def generate(
@@ -104,7 +126,7 @@ def generate(
             make = partial(_part, split, ways, batch)
             parts = chain.from_iterable(pool.map(make, batches, 1) for batches in rounds)
             pairs = _unique(split, size, seen, parts)
-            path = folder / f"{NAME}-shuffled-{split}.npz"
+            path = folder / file_name(NAME, "shuffled", split)
             save(build(NAME, split, "shuffled", versions, pairs), path)
             paths.append(path)
     return paths
@@ -144,8 +166,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    for split, size in COUNTS.items():
-        parser.add_argument(f"--{split}", type=int, default=size, help="how many examples")
+    for split, most in COUNTS.items():
+        parser.add_argument(f"--{split}", type=int, default=most, help="how many examples")
     args = parser.parse_args()
     counts = {split: getattr(args, split) for split in COUNTS}
     for path in generate(args.folder, args.jobs, counts):

@@ -1,33 +1,49 @@
 """A dispatch as the tokens that the model reads, and its answer as a claim.
 
-    cmp 5 je .L4 cmp 5 jg .L9 cmp 3 jne .L9 else .L2 blocks .L2 : jmp .L9 .L4 : ret .L9 : into
+    cmp 5 je .L4 cmp 6 jge .L9 cmp 3 jne .L9 else .L2 blocks .L2 : jmp .L9 .L4 : ret .L9 : into
     3 ; 5 ; after ;
 
-Before `blocks` stand the tests in order of address, without their registers: `else` names where the
-last jump of a test falls through to, unless another test stands there; jump tables are written out,
-value by value, and masks bit by bit. Behind it stands every address that the tests lead to, in
-order: whether other code jumps (`into`) or falls (`onto`) there, and how the code behind it ends.
-The answer has for each of these its labels, `default`, or `after` for the code behind the switch.
+Before `blocks` stand the tests in order of address, whatever registers they are made with: `else`
+names where the last jump of a test falls through to, unless another test stands there. Numbers are
+written as labels: `sub 97 cmp 123 jae` is a jump if the value, less 97, is 26 or more. Whether a
+bound is part of what is below or above it is written one way only, so that the ends of runs can be
+copied. Jump tables are written out value by value and masks bit by bit. Behind `blocks` stands
+every address that the tests lead to, in order: whether other code jumps (`into`) or falls (`onto`)
+there, and how the code behind it ends.
+
+The answer has for each of these its labels, in order of their first place in the question, and runs
+that no test takes apart as `97 .. 123`, without the last number; or `default`; or `after` for the
+code behind the switch. What a number is hardly matters, only where it stands.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 from permnet.binary.decode import Instruction
-from permnet.binary.operands import Memory, Number, Register
 from permnet.errors import PermnetError
 from permnet.switches.claim import Block, Claim, Scrutinee
+from permnet.switches.default import same_code
 from permnet.switches.graph import BasicBlock, Graph
-from permnet.switches.intervals import runs
+from permnet.switches.intervals import Interval, Intervals, numbers, runs, size, union
 from permnet.switches.jumps import jump_target
-from permnet.switches.regions import Region
+from permnet.switches.machine import Flags, State
+from permnet.switches.regions import MOST_LABELS, Edge, Region, state_at
+from permnet.switches.rules import FEWEST_LABELS, placed
+from permnet.switches.terms import Term, bits_of, const, signed, split, value_of
 
-BLOCKS, DEFAULT, AFTER, END = "blocks", "default", "after", ";"
+BLOCKS, DEFAULT, AFTER, TO, END = "blocks", "default", "after", "..", ";"
+LONGEST = 400  # tokens of a question
 LONGEST_TABLE = 128
-HEAD = 8  # instructions of the first test's block that can belong to it
+_BEYOND = {"jg": "jge", "ja": "jae", "jle": "jl", "jbe": "jb"}  # with the next number
+_COUNT = (31, 63)  # of a shift's count the low bits are taken
 
-_KEPT = ("cmp", "sub", "add", "dec", "inc", "and", "test", "bt", "lea", "shl", "shr", "sar", "not")
-_FRAME = (Register("rsp"), Register("rbp"))
-_MASKS = ("mov", "movabs", "and", "test")
+_RUN = re.compile(r"(-?[0-9]{1,20})(?: \.\. (-?[0-9]{1,20}))?")
+_LABELS = re.compile(rf"{_RUN.pattern}(?: {_RUN.pattern})*")
+
+
+def scrutinee_of(graph: Graph, region: Region) -> Scrutinee:
+    """How the labels of a dispatch are written; RefusedError if its value has no place."""
+    return next(placed(graph, region, (), None, False, ())).scrutinee
 
 
 def leaves(region: Region) -> list[int]:
@@ -37,8 +53,8 @@ def leaves(region: Region) -> list[int]:
 
 def question(graph: Graph, region: Region, scrutinee: Scrutinee) -> list[str]:
     """The tokens of a dispatch; labels are named in order of appearance, to be renamed."""
-    found = leaves(region)
-    writer = _Writer(scrutinee)
+    found, states = leaves(region), _states(graph, region)
+    writer = _Writer(region.x, scrutinee)
     tokens: list[str] = []
     before = [test for test in region.tests if test.address < region.head.address]
     ordered = [*region.tests[len(before) :], *before]
@@ -49,12 +65,14 @@ def question(graph: Graph, region: Region, scrutinee: Scrutinee) -> list[str]:
     for test, after in zip(ordered, following, strict=True):
         if test.address in jumped | fallen:
             tokens += [writer.name(test.address), ":"]
-        code = test.code[-HEAD:] if test is region.head else test.code
-        for instruction in code:
-            tokens += writer.instruction(instruction)
-        if test.last.mnemonic == "jmp" and jump_target(test.last) is None:
-            tokens += _table(graph, region, test, writer)
-        elif test.is_conditional and test.end != after:
+        # A mere jump may be reached through a table.
+        target, state = jump_target(test.last), states.get(test.address, State())
+        tokens += writer.jump(test.last.mnemonic, state.flags)
+        if target is None:
+            tokens += _table(graph, region, test, state, writer)
+        else:
+            tokens.append(writer.name(target))
+        if test.is_conditional and test.end != after:
             tokens += ["else", writer.name(test.end)]
     tokens.append(BLOCKS)
     for at, address in enumerate(found):
@@ -66,93 +84,122 @@ def question(graph: Graph, region: Region, scrutinee: Scrutinee) -> list[str]:
     return tokens
 
 
-class _Writer:
-    """Names addresses, and writes numbers as labels of the value switched on are written."""
+def _states(graph: Graph, region: Region) -> dict[int, State]:
+    """The state before the jump at the end of each test, on the way from the first."""
+    tests = {test.address: test for test in region.tests}
+    pending = [(region.head, state_at(graph, region.head))]
+    states: dict[int, State] = {}
+    while pending:
+        test, state = pending.pop()
+        for instruction in test.code[:-1]:
+            state.step(instruction)
+        states[test.address] = state
+        for address in test.successors:
+            if address in tests and address not in states:
+                pending.append((tests[address], state.copy()))
+    return states
 
-    def __init__(self, scrutinee: Scrutinee) -> None:
+
+class _Writer:
+    """Names addresses, and writes what is known of the value `x` as labels."""
+
+    def __init__(self, x: Term, scrutinee: Scrutinee) -> None:
+        self._base, self._offset = _bare(x)
         self._scrutinee = scrutinee
         self._known: dict[int, str] = {}
 
     def name(self, address: int) -> str:
         return self._known.setdefault(address, f".L{len(self._known) + 1}")
 
-    def number(self, value: int) -> int:
-        bits = self._scrutinee.bits
-        if not -(1 << (bits - 1)) <= value < 1 << bits:
-            return value
-        return self._scrutinee.label(value % (1 << bits))
+    def number(self, value: int) -> str:
+        return str(self._scrutinee.label(value % (1 << self._scrutinee.bits)))
 
-    def instruction(self, instruction: Instruction) -> list[str]:
-        """Its name and its numbers; nothing for one that only moves the value about."""
-        mnemonic, operands = instruction.mnemonic, instruction.operands
-        if mnemonic.startswith("j"):
-            target = jump_target(instruction)
-            return [mnemonic, self.name(target)] if target is not None else [mnemonic]
-        if mnemonic.startswith("set"):
+    def subtracted(self, term: Term) -> int | None:
+        """What has to be added to a term to have the value; None if it is another one."""
+        base, offset = _bare(term)
+        return self._offset - offset if base == self._base else None
+
+    def jump(self, mnemonic: str, flags: Flags | None) -> list[str]:
+        """What a jump depends on, and its name."""
+        if mnemonic == "jmp" or flags is None:
             return [mnemonic]
-        if not operands or operands[0] in _FRAME:
-            return []
-        last = operands[-1]
-        if mnemonic in ("mov", "movabs") and not isinstance(operands[0], Register):
-            return []
-        if mnemonic in _MASKS and isinstance(last, Number):
-            bits = last.value % (1 << 64)
-            if mnemonic != "and" or bits.bit_count() < 8:
-                return [mnemonic, "bits", *(str(i) for i in range(64) if bits >> i & 1)]
-        if mnemonic not in _KEPT:
-            return []
-        if isinstance(last, Number):
-            return [mnemonic, str(self.number(last.value))]
-        if mnemonic == "lea":
-            if not isinstance(last, Memory) or last.base in ("rip", ""):
-                return []
-            return [mnemonic, str(last.displacement)]
-        return [mnemonic]
+        left, right = flags.left, value_of(flags.right)
+        if left[0] == "set":
+            return [*self.jump(left[2], Flags(*left[3:6])), "set", mnemonic]
+        if flags.kind == "bit":
+            return [*self._bits(left, flags.right), mnemonic]
+        shift = self.subtracted(left)
+        if shift is not None and right is not None:
+            minus = ["sub", self.number(shift)] if shift else []
+            bound = right + (mnemonic in _BEYOND)
+            return [*minus, "cmp", self.number(bound + shift), _BEYOND.get(mnemonic, mnemonic)]
+        left = _narrow(left)
+        if left[0] == "and":
+            shifted, mask = _narrow(left[2]), left[3]
+            if shifted[0] in ("shl", "shr"):
+                bits = mask if shifted[0] == "shl" else shifted[2]
+                return [*self._bits(bits, shifted[3]), mnemonic]
+            return ["and", *self._bits(mask, const(0, 64)), mnemonic]
+        return ["cmp", mnemonic]
+
+    def _bits(self, mask: Term, index: Term) -> list[str]:
+        """The bits of a mask as the labels that they stand for."""
+        bits, first = value_of(mask), self.subtracted(index) or 0
+        if bits is None:
+            return ["bits"]
+        return ["bits", *(self.number(first + i) for i in range(64) if bits >> i & 1)]
 
 
-def _table(graph: Graph, region: Region, test: BasicBlock, writer: _Writer) -> list[str]:
+def _bare(term: Term) -> tuple[Term, int]:
+    """A term without widenings, and the number that is added to it."""
+    base, offset = split(_narrow(term))
+    offset, base = signed(offset, bits_of(base)), _narrow(base)
+    # Of what lies in memory any number of bytes may be read.
+    return (base if base[0] != "load" else ("load", *base[2:4])), offset
+
+
+def _narrow(term: Term) -> Term:
+    while term[0] in ("zext", "sext", "trunc") or (
+        term[0] == "and" and value_of(term[3]) in _COUNT
+    ):
+        term = term[2]
+    return term
+
+
+def _within(term: Term, kind: str) -> Iterator[Term]:
+    """The parts of a term that are of a kind, the outer ones first."""
+    if term[0] == kind:
+        yield term
+    if term[0] != "new":
+        for part in term[2:]:
+            if isinstance(part, tuple):
+                yield from _within(part, kind)
+
+
+def _table(
+    graph: Graph, region: Region, test: BasicBlock, state: State, writer: _Writer
+) -> list[str]:
     """The entries of the jump table that a block reads; nothing if it is of no usual kind."""
-    base, relative = None, False
-    for instruction in test.code:
-        for operand in instruction.operands:
-            if not isinstance(operand, Memory):
-                continue
-            if instruction.mnemonic == "lea" and operand.base == "rip":
-                base, relative = instruction.end + operand.displacement, True
-            elif operand.scale == 8 and operand.bits == 64 and not relative:
-                base = operand.displacement if not operand.base else base
-    if base is None:
+    target = state.value(test.last.operands[0], 64, test.end)
+    load = next(_within(target, "load"), None)
+    if load is None:
         return []
-    tokens, first = ["table"], _offset(region, test, writer)
-    targets = region.leaves().keys()
-    size = 4 if relative else 8
+    scaled, base = split(load[2])
+    if scaled[0] != "mul" or (first := writer.subtracted(scaled[2])) is None:
+        return []
+    behind = {t.address: t.successors[0] for t in region.tests if len(t.successors) == 1}
+    tokens, reached, width = ["table"], region.leaves(), bits_of(load) // 8
     for index in range(LONGEST_TABLE):
-        entry = graph.function.binary.read_only(base + size * index, size)
+        entry = graph.function.binary.read_only(base + width * index, width)
         if entry is None:
             break
-        value = int.from_bytes(entry, "little", signed=relative)
-        address = base + value if relative else value
-        if address not in targets:
+        address = int.from_bytes(entry, "little", signed=width < 8) + (base if width < 8 else 0)
+        address = behind.get(address, address)
+        value = (first + index) % (1 << bits_of(region.x))
+        if not any(low <= value <= high for low, high in reached.get(address, ())):
             break
-        tokens += [str(first + index), writer.name(address)]
+        tokens += [writer.number(value), writer.name(address)]
     return tokens
-
-
-def _offset(region: Region, test: BasicBlock, writer: _Writer) -> int:
-    """The label of a table's first entry: what was subtracted last before its bound was tested."""
-    before = [block for block in region.tests if block.address < test.address][-1:]
-    for block in (test, *before):
-        for instruction in reversed(block.code):
-            operands = instruction.operands
-            if not operands or operands[0] in _FRAME:
-                continue
-            last = operands[-1]
-            if instruction.mnemonic in ("sub", "add") and isinstance(last, Number):
-                value = writer.number(last.value)
-                return value if instruction.mnemonic == "sub" else -value
-            if isinstance(last, Memory) and not last.bits and last.base not in ("rip", ""):
-                return -last.displacement
-    return 0
 
 
 def _ending(graph: Graph, address: int, following: list[int], writer: _Writer) -> list[str]:
@@ -173,22 +220,52 @@ def _ending(graph: Graph, address: int, following: list[int], writer: _Writer) -
     return [last.mnemonic] if last.mnemonic in ("jmp", "ret", "nop") else []
 
 
-def answer(claim: Claim, found: Sequence[int]) -> list[str]:
-    """The tokens that say what a claim says, leaf by leaf."""
-    labels = {block.target: block.values for block in claim.blocks}
+def answer(
+    region: Region,
+    scrutinee: Scrutinee,
+    asked: Sequence[str],
+    defaults: Collection[int],
+    has_default: bool,
+) -> list[str]:
+    """The answer to a question `asked`, if values without a label lead to the addresses given."""
+    places = {token: i for i, token in reversed([*enumerate(asked)])}
+
+    def place(run: Interval) -> tuple[int, int]:
+        low, high = run
+        ends = (low,) if low == high else (low, high + 1)
+        return min(places.get(str(label), len(asked)) for label in ends), low
+
     tokens: list[str] = []
-    for address in found:
-        if address == claim.default:
-            tokens += [DEFAULT if claim.has_default else AFTER, END]
-        else:
-            values = [claim.scrutinee.label(v) for low, high in labels[address]
-                      for v in range(low, high + 1)]  # fmt: skip
-            tokens += [*map(str, sorted(values)), END]
+    for address in leaves(region):
+        if address in defaults:
+            tokens += [DEFAULT if has_default else AFTER, END]
+            continue
+        edges = [edge for edge in region.edges if edge.target == address]
+        found = [run for edge in edges for run in _runs(edge, scrutinee)]
+        for low, high in sorted(found, key=place):
+            tokens += [str(low)] if low == high else [str(low), TO, str(high + 1)]
+        tokens.append(END)
     return tokens
 
 
-def claimed(tokens: Sequence[str], found: Sequence[int], like: Claim) -> Claim:
-    """What an answer says of the addresses `found`; place and width of the value are `like`'s."""
+def _runs(edge: Edge, scrutinee: Scrutinee) -> list[Interval]:
+    """The labels on an edge, as runs where they are not tested one by one."""
+    labels = union((scrutinee.label(low), scrutinee.label(high)) for low, high in edge.values)
+    if edge.kind != "hit":
+        return [*labels]
+    return [(label, label) for label in numbers(labels)]
+
+
+def claimed(
+    tokens: Sequence[str], graph: Graph, region: Region, scrutinee: Scrutinee
+) -> Iterator[Claim]:
+    """What an answer says of a dispatch, with each place where its value lies.
+
+    Of several addresses for values without a label the one that most lead to is the default. The
+    others do the same or are reached by values beyond a bound: no proof would find labels that are
+    said to be none.
+    """
+    found = leaves(region)
     parts: list[list[str]] = [[]]
     for token in tokens:
         if token == END:
@@ -197,15 +274,36 @@ def claimed(tokens: Sequence[str], found: Sequence[int], like: Claim) -> Claim:
             parts[-1].append(token)
     if parts.pop() or len(parts) != len(found):
         raise PermnetError(f"{len(found)} addresses need as many answers, not {len(parts)}")
-    blocks, default, written = [], None, False
-    for address, part in zip(found, parts, strict=True):
-        if part in ([DEFAULT], [AFTER]) and default is None:
-            default, written = address, part == [DEFAULT]
-        elif part and all(token.lstrip("-").isdecimal() for token in part):
-            modulus = 1 << like.scrutinee.bits
-            blocks.append(Block(address, runs({int(token) % modulus for token in part})))
-        else:
-            raise PermnetError(f"{' '.join(part)!r} is neither labels nor the one default")
-    if default is None:
-        raise PermnetError("no address is said to take the values without a label")
-    return Claim(like.start, like.scrutinee, tuple(blocks), default, written)
+    told = dict(zip(found, parts, strict=True))
+    blocks = [Block(a, _values(part, scrutinee)) for a, part in told.items() if not _is_rest(part)]
+    reached = region.leaves()
+    rest = sorted((a for a in found if _is_rest(told[a])), key=lambda a: -size(reached[a]))
+    words = {told[address][0] for address in rest}
+    if len(words) != 1:
+        raise PermnetError("values without a label need one answer, `default` or `after`")
+    for address in rest[1:]:
+        if size(reached[address]) <= MOST_LABELS and not same_code(graph, address, rest[0]):
+            raise PermnetError(f"the labels that lead to {address:#x} are said to be none")
+    copies = tuple(Block(address, reached[address]) for address in rest[1:])
+    if sum(size(block.values) for block in blocks) < FEWEST_LABELS:
+        raise PermnetError(f"a switch has {FEWEST_LABELS} labels or more")
+    yield from placed(graph, region, tuple(blocks), rest[0], words == {DEFAULT}, copies)
+
+
+def _is_rest(part: list[str]) -> bool:
+    return part in ([DEFAULT], [AFTER])
+
+
+def _values(part: list[str], scrutinee: Scrutinee) -> Intervals:
+    """The values without sign that labels and runs of labels stand for."""
+    match = _LABELS.fullmatch(" ".join(part))
+    if match is None:
+        raise PermnetError(f"{' '.join(part)!r} is neither labels nor `default` nor `after`")
+    modulus = 1 << scrutinee.bits
+    values: set[int] = set()
+    for low, high in _RUN.findall(match[0]):
+        first, beyond = int(low), int(high) if high else int(low) + 1
+        if not 1 <= beyond - first <= MOST_LABELS:
+            raise PermnetError(f"{first} .. {beyond} is no run of 1 to {MOST_LABELS} labels")
+        values |= {label % modulus for label in range(first, beyond)}
+    return runs(values)

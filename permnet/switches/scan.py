@@ -5,19 +5,20 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from permnet.binary.assembler import LONGEST_TEXT, assembled
 from permnet.binary.binary import Binary, is_elf, open_binary
 from permnet.errors import PermnetError
 from permnet.switches.claim import Switch
 from permnet.switches.emulate import can_emulate
-from permnet.switches.find import find_switches
+from permnet.switches.find import PROPOSERS, Proposer, find_all
 
 PART = 200  # functions that a process is given at a time
+Name = Literal["rules", "model", "both"]
 
 
 @dataclass(frozen=True)
@@ -75,17 +76,33 @@ def _is_code(path: Path) -> bool:
         return True  # it is said when it is opened
 
 
-def scan(paths: Sequence[Path], jobs: int) -> Iterator[Part]:
+def scan(paths: Sequence[Path], jobs: int, proposer: Name = "rules") -> Iterator[Part]:
     """Parts of files in order, the last of each file with its number of functions."""
-    tasks = _tasks(paths)
+    tasks, scan_part = _tasks(paths), partial(_scan_part, proposer)
     first = list(islice(tasks, 2))
     if jobs == 1 or len(first) < 2:
-        yield from map(_scan_part, first)
-        yield from map(_scan_part, tasks)
+        yield from map(scan_part, first)
+        yield from map(scan_part, tasks)
         return
-    ignore = (signal.SIGINT, signal.SIG_IGN)  # whoever stops it needs to hear of it once only
-    with multiprocessing.get_context("spawn").Pool(jobs, signal.signal, ignore) as pool:
-        yield from pool.imap(_scan_part, [*first, *tasks])
+    with multiprocessing.get_context("spawn").Pool(jobs, _begin) as pool:
+        yield from pool.imap(scan_part, [*first, *tasks])
+
+
+def _begin() -> None:
+    """Sets up a process among others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever stops it needs to hear of it once only
+    os.environ["OMP_NUM_THREADS"] = "1"  # before torch is there
+
+
+@lru_cache(1)
+def proposers(name: Name) -> dict[str, Proposer]:
+    """Those that are asked, the one whose word counts first before the other."""
+    if name == "rules":
+        return PROPOSERS
+    from permnet.switches.model import shipped_reader  # needs torch
+
+    reader: dict[str, Proposer] = {"model": shipped_reader()}
+    return PROPOSERS | reader if name == "both" else reader
 
 
 Task = tuple[str, int, int, str]
@@ -102,22 +119,26 @@ def _tasks(paths: Sequence[Path]) -> Iterator[Task]:
             yield str(path), 0, 0, str(error)
 
 
-def _scan_part(task: Task) -> Part:
+def _scan_part(proposer: Name, task: Task) -> Part:
     file, first, last, error = task
     if error:
         return Part(file, 0, error=error)
-    emulate = can_emulate()
-    found = []
+    asked, emulate = proposers(proposer), can_emulate()
     binary = _binary(file)
-    for function in islice(binary.functions(), first, last):
+    functions = islice(binary.functions(), first, last)
+    # A model is asked about many at once; otherwise memory holds one function at a time.
+    groups = ([one] for one in functions) if proposer == "rules" else [[*functions]]
+    found = []
+    for group in groups:
         try:
-            switches = tuple(find_switches(function, emulate=emulate))
+            switches = find_all(group, asked, emulate)
         except PermnetError as error:
-            return Part(file, 0, error=f"{function.name}: {error}")
-        if switches:
-            found.append(
-                FoundFunction(file, function.name, function.address, switches, binary.is_relative)
-            )
+            return Part(file, 0, error=str(error))
+        found += [
+            FoundFunction(file, function.name, function.address, tuple(of), binary.is_relative)
+            for function, of in zip(group, switches, strict=True)
+            if of
+        ]
     return Part(file, last - first, tuple(found))
 
 

@@ -6,11 +6,14 @@ which labels lead where, so nothing here needs to be canonical. Beside the shape
 switch, `continue` and `goto`, and functions in which every block returns.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from permnet.tasks.switch.draw import Draw
 
-FEWEST_LABELS, MOST_LABELS = 2, 20
+DISPATCH = "switch-dispatch"
+MOST_ADDRESSES = 64  # that a dispatch leads to
+FEWEST_LABELS, MOST_LABELS = 2, 32
 PRELUDE = "int g0(int); int g1(int, int); void h0(void); void h1(int); void h2(int, int);"
 
 # Type of what is switched on: how often, and the labels that it can have.
@@ -24,7 +27,7 @@ TYPES = {
     "unsigned long": (0.05, 0, 2000),
 }
 LABELS = {"dense": 0.35, "sparse": 0.25, "gaps": 0.15, "ascii": 0.15, "wide": 0.1}
-GROUPS = {1: 0.7, 2: 0.15, 3: 0.1, 6: 0.05}
+GROUPS = {1: 0.7, 2: 0.14, 3: 0.09, 6: 0.05, 10: 0.02}
 DEFAULTS = {"absent": 0.35, "last": 0.45, "middle": 0.15, "first": 0.05}
 SIZES = {0: 0.08, 1: 0.45, 2: 0.3, 3: 0.17}  # statements in a block
 ENDS = {
@@ -46,9 +49,19 @@ class Drawn:
     blocks: Blocks
 
 
+def partition(answer: Sequence[str]) -> list[set[str]]:
+    """Which labels lead to which address, whether or not the rest is a default block.
+
+    >>> partition("5 3 ; after ; 7 .. 9 ;".split()) == partition("3 5 ; default ; 7 .. 9 ;".split())
+    True
+    """
+    text = " ".join(answer).replace(" .. ", "..").replace("after", "default")
+    return [set(part.split()) for part in text.split(";")]
+
+
 def sample(draw: Draw) -> Drawn:
     type = draw.weighted({name: weight for name, (weight, *_) in TYPES.items()})
-    count = draw.between(FEWEST_LABELS, draw.pick((4, 8, MOST_LABELS)))
+    count = draw.between(FEWEST_LABELS, draw.pick((4, 8, 8, 20, MOST_LABELS)))
     blocks = _blocks(draw, _labels(draw, type, count))
     shape = draw.weighted(SHAPES)
     lines = []
@@ -87,6 +100,8 @@ def _labels(draw: Draw, type: str, count: int) -> list[int]:
 
 
 def _blocks(draw: Draw, labels: list[int]) -> list[tuple[int, ...] | None]:
+    if draw.chance(0.3):
+        labels = sorted(labels)  # so that those of a block are neighbours
     blocks: list[tuple[int, ...] | None] = []
     while labels:
         size = draw.weighted(GROUPS)

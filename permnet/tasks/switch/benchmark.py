@@ -1,8 +1,10 @@
 """The switch sets as benchmarks: named, with the splits that lie in a folder or in the package.
 
-`switch-20` has shuffled labels, `switch-6-raw` those of gcc.
+`switch-20` has shuffled labels, `switch-6-raw` those of gcc. `switch-dispatch` asks for the labels
+of each block instead of C (permnet/switches/model_tokens.py).
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from permnet.errors import PermnetError, unknown
+from permnet.tasks.dispatch import DISPATCH, MOST_ADDRESSES, partition
 from permnet.tasks.switch.assembly import is_label
 from permnet.tasks.switch.dataset import (
     LABELS,
@@ -22,13 +25,16 @@ from permnet.tasks.switch.dataset import (
     shipped,
     vocabulary,
 )
+from permnet.tasks.switch.skeleton import skeleton
 from permnet.vocab import Vocab
 
 NAMES = {
     name if labels == "shuffled" else f"{name}-{labels}": (name, labels)
     for name in SETS
     for labels in LABELS
-}
+} | {DISPATCH: (DISPATCH, "shuffled")}
+# Most labels of a switch; of a dispatch, addresses that it leads to.
+_LONGEST = SETS | {DISPATCH: MOST_ADDRESSES}
 SPLITS = ("train", "validation", "test")
 
 
@@ -53,7 +59,7 @@ class SwitchBenchmark:
     @property
     def task(self) -> SwitchTask:
         name, labels = NAMES[self.name]
-        return SwitchTask(SETS[name], labels)
+        return SwitchTask(_LONGEST[name], labels)
 
     def split(self, split: str, limit: int | None = None) -> SwitchSplit:
         """The split, or its first examples."""
@@ -70,19 +76,27 @@ class SwitchBenchmark:
         return self._whole(split)[1]
 
     def vocab(self, reserved: int) -> Vocab:
-        """The frequent tokens of the training split."""
-        return vocabulary(self.split("train"), reserved)
+        """The frequent tokens of the training split.
+
+        Of dispatches only the commonest numbers: any other has to be copied, so that a model does
+        not depend on which numbers it was trained with.
+        """
+        least = {DISPATCH: self.size("train") // 8}.get(self.name, 300)
+        return vocabulary(self.split("train"), reserved, least)
 
     def _whole(self, split: str) -> tuple[SwitchSplit, str]:
         if split not in SPLITS:
             raise unknown("split", split, SPLITS)
         name, labels = NAMES[self.name]
         path = self.folder / file_name(name, labels, split) if self.folder else None
-        if split != "test" and (path is None or not path.exists()):
+        ships = split == "test" and name in SETS
+        if not ships and (path is None or not path.exists()):
+            make = f"permnet data {name} --labels {labels} --generate DIR"
+            if name == DISPATCH:
+                make = "python -m permnet.switches.model_data DIR"
             raise PermnetError(
                 f"{path or f'the {split} split of {self.name}'} is not there: "
-                f"permnet data {name} --labels {labels} --generate DIR makes it, "
-                "and --data DIR says where it is"
+                f"{make} makes it, and --data DIR says where it is"
             )
         if path is None or not path.exists():
             return _shipped(name, labels)
@@ -96,10 +110,15 @@ def benchmark_name(split: SwitchSplit) -> str:
 def scored_on(name: str) -> list[str]:
     """The set itself and the smaller ones with the same labels, of which test examples ship."""
     of_set, labels = NAMES[name]
+    if name == DISPATCH:
+        return [name]
     return [
         other
         for other, key in NAMES.items()
-        if key[1] == labels and SETS[key[0]] <= SETS[of_set] and (other == name or key in SHIPPED)
+        if key[0] in SETS
+        and key[1] == labels
+        and SETS[key[0]] <= SETS[of_set]
+        and (other == name or key in SHIPPED)
     ]
 
 
@@ -126,10 +145,16 @@ def _shipped(name: str, labels: Labels) -> tuple[SwitchSplit, str]:
 
 
 def cases(split: SwitchSplit) -> np.ndarray:
-    """The number of case labels in each example's C."""
-    case = np.array([token == "case" for token in split.tokens], dtype=np.int64)
+    """The number of case labels in each example's C; of addresses in an answer of a dispatch."""
+    counted = ";" if split.name == DISPATCH else "case"
+    case = np.array([token == counted for token in split.tokens], dtype=np.int64)
     before = np.concatenate([[0], np.cumsum(case[split.targets.flat])])
     return np.diff(before[split.targets.offsets])
+
+
+def outline(name: str) -> Callable[[Sequence[str]], object]:
+    """What an answer says of labels and blocks, whatever else stands in it."""
+    return partition if name == DISPATCH else skeleton
 
 
 def label_ids(vocab: Vocab) -> list[int]:
