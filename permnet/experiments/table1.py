@@ -1,6 +1,6 @@
 """Table 1: all models on direct indexing, lengths 1-10, 10 and 20."""
 
-from permnet.experiments.tables import Table, cell, fair_attention, other_rates, own, related
+from permnet.experiments.tables import Table, cell, fair_attention, other_rates, own, quick, related
 
 TABLE = Table(
     "table1",
@@ -50,6 +50,8 @@ TABLE = Table(
             schedule="cosine",
             note="batch 4,096, so four times the steps; cosine",
         ),
+        quick("permnetd/PD1-10", rate=0.003),
+        quick("permnetd/PD20", rate=0.003),
         *other_rates("gru/PD10", "gru-attention/PD10", "copynet/PD10", "transformer/PD10"),
     ),
     notes=(

@@ -95,6 +95,22 @@ def own(
     return Cell(run.model.name, run.benchmark, _seeded(run, name, seeds), recipe="ours", note=note)
 
 
+def quick(preset: str, rate: float) -> Cell:
+    """A cell in small batches at a high rate: PermNetI breaks through in hundreds of such steps."""
+    return own(
+        "quick",
+        preset,
+        seeds=3,
+        batch=512,
+        rate=rate,
+        schedule="cosine",
+        warmup=200,
+        epochs=30,
+        evaluate_every=3,
+        note=f"batch 512, rate {rate:g}, cosine, 30 epochs",
+    )
+
+
 def beside(model: str, run: Run, note: str, label: str | None = None) -> Cell:
     """A cell of a model that the paper does not have."""
     runs = _seeded(run, _name(model, run.benchmark, label=label), 1)
