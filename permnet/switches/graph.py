@@ -104,6 +104,14 @@ class Graph:
         )
         return BasicBlock(self.code[first:stop])
 
+    def stretch(self, address: int) -> BasicBlock | None:
+        """From an address to the next jump, past leaders; None where no instruction starts."""
+        code, block = tuple[Instruction, ...](), self.block(address)
+        while block:
+            code += block.code
+            block = None if is_jump(block.last) else self.block(block.end)
+        return BasicBlock(code) if code else None
+
     def block_of(self, address: int) -> int:
         """The start of the block that an address lies in."""
         return self._leaders[bisect_right(self._leaders, address) - 1]
