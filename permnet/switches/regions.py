@@ -20,6 +20,7 @@ from permnet.switches.terms import Term, binary, bits_of, const, extended, signe
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
+MOST_IGNORED = 2  # bits that a test for several labels leaves out
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
@@ -183,9 +184,9 @@ class Walker:
             return min(labels) < signed(constant, bits) < max(labels)
         sides = {low < constant for low, _ in rest}
         single = all(low == high for low, high in rest)
-        if not (len(rest) > 2 or (len(sides) > 1 and not single)):
+        if region.has_table and not self.graph.is_unoptimised and not self._ends_loop(region, hit):
             return False
-        return bool(constant) or self.graph.is_unoptimised or self._ends_loop(region, hit)
+        return len(rest) > 2 or (len(sides) > 1 and not single)
 
     def _ends_loop(self, region: Region, hit: int) -> bool:
         """Whether what is hit leaves a loop that the rest stays in, as `while (c)` does."""
@@ -279,6 +280,7 @@ class Walker:
         except UnknownError:
             bounded = edge.kind == "order" and size(edge.values) <= MOST_LABELS
             lost = bounded and _depends(block, state, evaluator.x)
+            lost = lost or _tests_several(state.flags, evaluator.x)
             return replace(edge, kind="lost") if lost else None
         return (block, state, edges) if len(edges) > 1 or follows else None
 
@@ -362,6 +364,16 @@ def _depends(block: BasicBlock, state: State, x: Term) -> bool:
         )
     operands = block.last.operands
     return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
+
+
+def _tests_several(flags: Flags | None, x: Term) -> bool:
+    """Whether x is compared but for a bit or two: a test for two labels or four at once."""
+    if flags is None or flags.kind != "cmp" or flags.left[0] != "and":
+        return False
+    mask = value_of(flags.left[3])
+    if mask is None or not _holds(flags.left[2], x):
+        return False
+    return 1 <= bits_of(flags.left) - mask.bit_count() <= MOST_IGNORED
 
 
 def _counts(term: Term) -> Iterator[Term]:
