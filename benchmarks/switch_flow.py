@@ -7,7 +7,7 @@ from permnet.binary.decode import Instruction
 from permnet.binary.operands import GENERAL, Memory, Operand, Register
 from permnet.switches.effects import written
 from permnet.switches.graph import BasicBlock, Graph
-from permnet.switches.jumps import jump_target
+from permnet.switches.jumps import is_jump, jump_target
 
 _MOVES = ("mov", "movzx", "movsx", "movsxd", "movabs", "lea")
 _COMPARES = ("cmp", "test", "bt", "sub")
@@ -37,7 +37,10 @@ def may_meet(graph: Graph, test: int, answer: Switch, behind: Set[int]) -> bool:
         earlier = flow(graph, dict.fromkeys(block.successors, compared(block)))
     except LostError:
         return True
-    return block.address in later or bool({start, graph.block_of(start)} & earlier.keys())
+    if {start, graph.block_of(start)} & earlier.keys():
+        return True
+    came = [(at, held) for address, held in later.items() if (at := graph.block(address))]
+    return any(at.last.address == test and after(at, held) for at, held in came)
 
 
 def flow(graph: Graph, starts: Mapping[int, Held], stop: Iterable[int] = ()) -> dict[int, Held]:
@@ -70,7 +73,7 @@ def flow(graph: Graph, starts: Mapping[int, Held], stop: Iterable[int] = ()) -> 
 def after(block: BasicBlock, held: Held) -> Held:
     """The registers that have the value at the end of a block."""
     for instruction in block.code:
-        held = _step(instruction, held)
+        held = held if is_jump(instruction) else _step(instruction, held)
     return held
 
 

@@ -4,8 +4,11 @@ import pytest
 
 from benchmarks.switch_flow import may_meet
 from permnet.binary import Function, assembled
+from permnet.switches import find, proof
 from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
+from permnet.switches.regions import Walker
+from permnet.switches.rules import claims
 
 
 def function_of(code: str) -> Function:
@@ -115,7 +118,7 @@ LOOP = """
     jmp 7f
 5:  mov byte ptr [rdi], 3
     jmp 7f
-8:  mov byte ptr [rdi], 4
+{zeros}
 7:  inc rdi
     movzx eax, byte ptr [rdi]
     test al, al
@@ -130,12 +133,12 @@ LOOP = """
 
 
 def test_what_ends_a_loop_is_no_label():
-    (labels,) = proven(LOOP.format(zero="9f", end="nop"))
+    (labels,) = proven(LOOP.format(zero="9f", zeros="", end="nop"))
     assert labels == [[48], [49, 51], [50]]
 
 
 def test_what_goes_on_in_the_loop_is_a_label_although_tested_before_it():
-    before, *_ = proven(LOOP.format(zero="8f", end="jmp 8b"))
+    before, *_ = proven(LOOP.format(zero="8f", zeros="8:  mov byte ptr [rdi], 4", end="jmp 8b"))
     assert before == [[48], [49, 51], [50], [0]]
 
 
@@ -210,7 +213,11 @@ PLAIN = """
 def test_unoptimised_values_without_a_label_may_go_two_ways_to_one_place():
     (switch,) = find_switches(function_of(PLAIN), emulate=True)
     assert switch.status == "proven", switch.reason
-    assert [labels for labels in switch.claim.labels() if labels != ["default"]] == [[24], [14], [2]]
+    assert [labels for labels in switch.claim.labels() if labels != ["default"]] == [
+        [24],
+        [14],
+        [2],
+    ]
     assert len(switch.claim.copies) == 1
 
 
@@ -224,6 +231,19 @@ def test_a_comparison_made_again_is_not_an_optimisers():
     code = opening + "cmp eax, 7\nje 11f\n{}jg 12f\ncmp eax, 2\nje 13f\njmp 19f" + BLOCKS
     assert Graph(function_of(code.format("cmp eax, 7\n"))).is_unoptimised
     assert not Graph(function_of(code.format(""))).is_unoptimised
+
+
+def test_a_proof_that_is_too_long_is_not_begun_again_elsewhere(monkeypatch: pytest.MonkeyPatch):
+    code = "movzx eax, byte ptr [rdi]\nmov ecx, eax\ncmp al, 7\nje 11f\ncmp al, 9\nje 12f\n"
+    code += "cmp al, 30\nje 13f\njmp 19f" + BLOCKS
+    tried = []
+    real = find.prove
+    monkeypatch.setattr(find, "prove", lambda *given: tried.append(given) or real(*given))
+    monkeypatch.setattr(proof, "MOST_RUNS", 2)
+    (switch,) = find_switches(function_of(code))
+    assert (switch.status, switch.reason) == ("unproven", "more than 2 stretches of values")
+    region = next(Walker(tried[0][0]).regions())
+    assert len(tried) == 1 < len([*claims(tried[0][0], region)])
 
 
 # Two copies of one switch: the second for what is read anew, or for what the first has left.
@@ -250,7 +270,7 @@ COPIES = """
         ("mov ecx, ebx\nxor ebx, ebx\nmov ebx, ecx", True),
         ("mov dword ptr [rsp], ebx\nxor ebx, ebx", True),
         ("call g", True),
-        ("xor ebx, ebx\njmp rax", False),
+        ("mov ebx, 5\njmp rax", False),
         ("jmp rax", True),
     ],
 )

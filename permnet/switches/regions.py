@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from permnet.binary.decode import Instruction
 from permnet.binary.operands import Memory, Register
 from permnet.switches.effects import keeps_flags
 from permnet.switches.graph import BasicBlock, Graph
@@ -195,7 +196,8 @@ class Walker:
 
     def _reaches(self, addresses: list[int], region: Region) -> bool:
         """Whether ways from some addresses lead to a test of a dispatch."""
-        tests = {self.graph.block_of(test.last.address) for test in region.tests}
+        last = [test.last for test in region.tests]
+        tests = {self.graph.block_of(one.address) for one in last if not _is_mere_jump(one)}
         pending, seen = list(addresses), set[int]()
         while pending:
             block = self.graph.block(pending.pop())
@@ -332,6 +334,10 @@ class Walker:
                     way = (jumped, kinds[0]) if holds else (fallen, kinds[1])
                     parts.setdefault(way, []).append(part)
         return [Edge(address, union(found), kind) for (address, kind), found in parts.items()]
+
+
+def _is_mere_jump(instruction: Instruction) -> bool:
+    return instruction.mnemonic == "jmp" and jump_target(instruction) is not None
 
 
 def _asks_for_side(graph: Graph, block: BasicBlock, constant: int, bits: int) -> bool:
