@@ -168,8 +168,8 @@ class Walker:
         following, hit = self._stretch(missed), region.head.successors[kinds.index("hit")]
         if following and _asks_for_side(self.graph, following, constant, bits_of(region.x)):
             return False
-        if following and following != self.graph.block(missed):
-            return self._ends_loop(region, hit)
+        if following != self.graph.block(missed) and self._ends_loop(region, hit):
+            return True
         default = region.default()
         rest = [
             (low, high)
@@ -284,7 +284,8 @@ class Walker:
             lost = bounded and _depends(block, state, evaluator.x)
             lost = lost or _tests_several(state.flags, evaluator.x)
             return replace(edge, kind="lost") if lost else None
-        return (block, state, edges) if len(edges) > 1 or follows else None
+        decided = follows and block == self.graph.block(edge.target)
+        return (block, state, edges) if len(edges) > 1 or decided else None
 
     def _stretch(self, address: int) -> BasicBlock | None:
         """From an address to the next jump; jumps to a place between do not end it if optimised."""
