@@ -25,7 +25,15 @@ from typing import Any
 
 from benchmarks.realset_clang import SourceSwitch, source_switches
 from benchmarks.realset_gcc import Dispatch, WrittenSwitch, lowered, written
-from benchmarks.realset_packages import HELD_OUT, PACKAGES, Archive, Package, Unit, build
+from benchmarks.realset_packages import (
+    HELD_OUT,
+    ONCE_HELD_OUT,
+    PACKAGES,
+    Archive,
+    Package,
+    Unit,
+    build,
+)
 from benchmarks.switch_lines import Place, tests
 from benchmarks.switch_match import DEFAULT, pair
 from permnet.errors import PermnetError, unknown
@@ -260,11 +268,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--packages", nargs="+", metavar="NAME", help="only these")
-    parser.add_argument("--held-out", action="store_true", help="the packages kept for the end")
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--held-out", action="store_true", help="the packages kept for the end")
+    kept.add_argument("--once-held-out", action="store_true", help="those kept at first")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, help="also write the statistics there")
     args = parser.parse_args()
-    known = {package.name: package for package in (HELD_OUT if args.held_out else PACKAGES)}
+    packages = HELD_OUT if args.held_out else ONCE_HELD_OUT if args.once_held_out else PACKAGES
+    known = {package.name: package for package in packages}
     for name in args.packages or ():
         if name not in known:
             raise unknown("package", name, known)

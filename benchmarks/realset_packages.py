@@ -53,13 +53,28 @@ PACKAGES = (
     Package("cjson", ("make", "static", "test")),
 )
 
-# Nobody looks at what fails here; chosen by name, for a build without further dependencies.
-HELD_OUT = (
+# Held out at first, and looked at since it was scored.
+ONCE_HELD_OUT = (
     Package("bzip2", ("make", "bzip2", "bzip2recover")),
     Package("lz4", ("make", "lz4")),
     Package("mawk", ("make",), (("./configure",),)),
     Package("less", ("make",), (("./configure",),)),
     Package("dash", ("make",), (("autoreconf", "-i"), ("./configure",))),
+)
+
+# What autotools and texinfo would make is in the packages, and is taken as it is.
+_AS_PACKED = (
+    "make",
+    *(f"{tool}=:" for tool in ("ACLOCAL", "AUTOCONF", "AUTOHEADER", "AUTOMAKE", "MAKEINFO")),
+)
+
+# Nobody looks at what fails here; chosen by name, for a build without further dependencies.
+HELD_OUT = (
+    Package("bc", _AS_PACKED, (("./configure",),)),
+    Package("ed", ("make",), (("./configure",),)),
+    Package("file", ("make",), (("autoreconf", "-i"), ("./configure",))),
+    Package("patch", _AS_PACKED, (("./configure",),)),
+    Package("sed", ("make",), (("./configure",),)),
 )
 
 _WRAPPER = """#!/bin/sh

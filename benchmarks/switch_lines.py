@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.switch_match import Switch, difference, groups, labels, narrowed, same_partition
+from benchmarks.switch_flow import may_meet
+from benchmarks.switch_match import (
+    DEFAULT,
+    Switch,
+    difference,
+    groups,
+    labels,
+    narrowed,
+    same_partition,
+)
 from permnet.binary.binary import open_binary
 from permnet.switches.graph import Graph
 from permnet.switches.jumps import jump_target
@@ -69,13 +78,30 @@ class Origin:
         wider = self._places(answer) != own
         if kind == "finer":
             return "wider" if wider else "parted"
-        if any(place in own for test, place in self.places.items() if test not in self._answered):
+        left = [t for t, place in self.places.items() if place in own and t not in self._answered]
+        if any(self._is_left_out(test, true, answer) for test in left):
             return "wrong"
         if kind == "coarser":
             return "joined"
         if wider and _only_joins(true, answer):
             return "wider"
         return "dropped" if _only_drops(true, answer) else "wrong"
+
+    def _is_left_out(self, test: int, true: Switch, answer: Switch) -> bool:
+        """Whether a value with a label may come to a test before an answer's tests, or behind them.
+
+        Else the test is that of another copy of the switch, for values that come another way.
+        """
+        bits = true["bits"]
+        leads = {
+            narrowed(label, bits): target
+            for block, target in zip(answer["blocks"], answer["targets"], strict=True)
+            for label in block
+            if label != DEFAULT
+        }
+        others = {answer["default"], *(copy["target"] for copy in answer["copies"])} - {None}
+        behind = [{leads[x]} if x in leads else others for x in labels(true, bits)]
+        return may_meet(self.graph, test, answer, set().union(*behind))
 
     def _own(self, true: Switch, answer: Switch) -> set[Place]:
         """Where those tests of an answer stand that are on the line of a switch."""

@@ -79,12 +79,15 @@ def test_without_places_labels_decide(twice):
 def test_joined_blocks_are_excused_only_if_no_test_is_left_out(twice):
     _, record, (switch, chain) = twice
     (true,) = [one for one in record["switches"] if one["line"] == 4]
-    joined = {**switch, "blocks": [[1, 5], [9], [12]]}
+    at = {labels[0]: to for labels, to in zip(switch["blocks"], switch["targets"], strict=True)}
+    blocks = {"blocks": [[1, 5], [9], [12]], "targets": [at[1], at[9], at[12]]}
+    joined = {**switch, **blocks}
     assert origin(twice, [chain, joined]).verdict(true, joined) == "joined"
     # The dispatch begins at its second test: what the first decides is missing.
     graph = origin(twice, [chain, switch]).graph
     late = graph.block(switch["address"]).end
-    part = {**switch, "address": late, "blocks": [[1, 5], [9], [12]]}
+    scrutinee = {**switch["scrutinee"], "start": late}
+    part = {**switch, "address": late, "scrutinee": scrutinee, **blocks}
     assert origin(twice, [chain, part]).verdict(true, part) == "wrong"
 
 

@@ -22,6 +22,8 @@ def has_default(
     """A guess, from the addresses of a switch's tests and blocks and of what others reach."""
     if not graph.is_unoptimised:
         return graph.predecessors.get(default, set()) <= set(tests)
+    if tests and default <= min(tests):
+        return False  # a loop goes on: blocks stand behind the tests
     if not targets or default < max(targets):
         return True  # unoptimised code keeps the order of the source
     body = [block for block in graph.blocks if min(targets) <= block.address < default]

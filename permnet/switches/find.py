@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from permnet.binary.binary import Function
 from permnet.errors import PermnetError
-from permnet.switches.claim import Claim, Status, Switch
+from permnet.switches.claim import Claim, Switch
 from permnet.switches.cpu import UnprovenError
 from permnet.switches.emulate import cross_check
 from permnet.switches.graph import Graph
-from permnet.switches.proof import known_registers, prove
+from permnet.switches.proof import TooLongError, known_registers, prove
 from permnet.switches.regions import Region, Walker
 from permnet.switches.rules import RefusedError, claims
 
@@ -70,12 +70,14 @@ def _judged(
     for name, claimed in proposed.items():
         try:
             for claim in claimed:
-                reason = _objection(graph, claim, emulate)
+                objection = _objection(graph, claim, emulate)
                 seconds = time.perf_counter() - start
-                status: Status = "unproven" if reason else "proven"
-                if not reason:
-                    return Switch(claim.start, claim, status, name, reason, seconds)
-                best = best or Switch(claim.start, claim, status, name, reason, seconds)
+                if objection is None:
+                    return Switch(claim.start, claim, "proven", name, "", seconds)
+                reason = str(objection)
+                best = best or Switch(claim.start, claim, "unproven", name, reason, seconds)
+                if isinstance(objection, TooLongError):
+                    break
         except RefusedError as error:
             seconds = time.perf_counter() - start
             address = region.head.last.address
@@ -83,12 +85,12 @@ def _judged(
     return best
 
 
-def _objection(graph: Graph, claim: Claim, emulate: bool) -> str:
-    """Why a claim is not proven; empty if it is."""
+def _objection(graph: Graph, claim: Claim, emulate: bool) -> UnprovenError | None:
+    """Why a claim is not proven; None if it is."""
     try:
         prove(graph, claim)
         if emulate:
             cross_check(graph.function.binary, claim, known_registers(graph, claim))
     except UnprovenError as error:
-        return str(error)
-    return ""
+        return error
+    return None

@@ -104,6 +104,14 @@ class Graph:
         )
         return BasicBlock(self.code[first:stop])
 
+    def stretch(self, address: int) -> BasicBlock | None:
+        """From an address to the next jump, past leaders; None where no instruction starts."""
+        code, block = tuple[Instruction, ...](), self.block(address)
+        while block:
+            code += block.code
+            block = None if is_jump(block.last) else self.block(block.end)
+        return BasicBlock(code) if code else None
+
     def block_of(self, address: int) -> int:
         """The start of the block that an address lies in."""
         return self._leaders[bisect_right(self._leaders, address) - 1]
@@ -114,13 +122,24 @@ class Graph:
 
     @cached_property
     def is_unoptimised(self) -> bool:
-        """Whether it looks like -O0: a frame pointer, and locals that live in the frame."""
+        """Whether it looks like -O0: a frame pointer, and locals in the frame or idle compares."""
         opening = [(i.mnemonic, i.text) for i in self.code[:3] if i.mnemonic != "endbr64"]
         framed = opening[:2] == [("push", "rbp"), ("mov", "rbp, rsp")]
         if not framed:
             return False
         saves = any(i.mnemonic == "mov" and _uses_frame(i, 0) for i in self.code[2:6])
-        return saves or 6 * sum(map(_uses_frame, self.code)) >= len(self.code)
+        return (
+            saves or self._compares_twice or 6 * sum(map(_uses_frame, self.code)) >= len(self.code)
+        )
+
+    @property
+    def _compares_twice(self) -> bool:
+        """Whether a comparison is made again right behind its jump, as no optimiser does."""
+        three = zip(self.code, self.code[1:], self.code[2:], strict=False)
+        return any(
+            one.mnemonic == again.mnemonic == "cmp" and one.text == again.text and is_jump(jump)
+            for one, jump, again in three
+        )
 
 
 def _uses_frame(instruction: Instruction, first: int | None = None) -> bool:

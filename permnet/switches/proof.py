@@ -24,6 +24,10 @@ MOST_RUNS = 20_000
 MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
 
 
+class TooLongError(UnprovenError):
+    """So many stretches of values that a proof from another place of the value would be as long."""
+
+
 def prove(graph: Graph, claim: Claim) -> None:
     """Silent if exactly the claimed values reach each block; UnprovenError otherwise."""
     last = (1 << claim.scrutinee.bits) - 1
@@ -34,7 +38,7 @@ def prove(graph: Graph, claim: Claim) -> None:
     while x <= last:
         runs += 1
         if runs > MOST_RUNS:
-            raise UnprovenError(f"more than {MOST_RUNS} stretches of values")
+            raise TooLongError(f"more than {MOST_RUNS} stretches of values")
         high, target = _run(graph, claim, known, x)
         while x <= high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]

@@ -9,7 +9,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from permnet.binary.decode import Instruction
 from permnet.binary.operands import Memory, Register
+from permnet.switches.effects import keeps_flags
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.jumps import is_jump, jump_target
@@ -19,9 +21,11 @@ from permnet.switches.terms import Term, binary, bits_of, const, extended, signe
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
+MOST_IGNORED = 2  # bits that a test for several labels leaves out
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
+_FROM = ("jge", "jl", "jae", "jb", "jns", "js")  # tests that put what is equal above
 
 
 Kind = Literal["hit", "miss", "order", "lost", "computed"]
@@ -89,7 +93,7 @@ class Walker:
                 continue
             region = self.region(block)
             if region and not self._is_apart(region):
-                inside |= {test.address for test in region.tests}
+                inside |= {self.graph.block_of(test.last.address) for test in region.tests}
                 chained = self._chained(region)
                 inside |= chained
                 yield replace(region, chain=len(chained))
@@ -160,11 +164,12 @@ class Walker:
         kinds = _kinds(flags, region.head.last.mnemonic, region.x)
         if constant is None or "hit" not in kinds:
             return False
-        following = self.graph.block(region.head.successors[kinds.index("miss")])
-        if following and following.last.mnemonic not in ("je", "jne", "jmp"):
-            tested = tested_at(self.graph, following)
-            if len(following.code) == 1 or (tested and value_of(tested.right) == constant):
-                return False
+        missed = region.head.successors[kinds.index("miss")]
+        following, hit = self._stretch(missed), region.head.successors[kinds.index("hit")]
+        if following and _asks_for_side(self.graph, following, constant, bits_of(region.x)):
+            return False
+        if following != self.graph.block(missed) and self._ends_loop(region, hit):
+            return True
         default = region.default()
         rest = [
             (low, high)
@@ -172,7 +177,6 @@ class Walker:
             for low, high in values
             if address != default and (low, high) != (constant, constant)
         ]
-        hit = region.head.successors[kinds.index("hit")]
         if not self.graph.is_unoptimised and size(region.leaves().get(hit, ())) > 1:
             return False  # it leads to a block of others
         if constant and rest and region.has_table:  # a label outside it is tested before
@@ -181,7 +185,29 @@ class Walker:
             return min(labels) < signed(constant, bits) < max(labels)
         sides = {low < constant for low, _ in rest}
         single = all(low == high for low, high in rest)
+        if region.has_table and not self.graph.is_unoptimised and not self._ends_loop(region, hit):
+            return False
         return len(rest) > 2 or (len(sides) > 1 and not single)
+
+    def _ends_loop(self, region: Region, hit: int) -> bool:
+        """Whether what is hit leaves a loop that the rest stays in, as `while (c)` does."""
+        others = [address for address in region.leaves() if address != hit]
+        return self._reaches(others, region) and not self._reaches([hit], region)
+
+    def _reaches(self, addresses: list[int], region: Region) -> bool:
+        """Whether ways from some addresses lead to a test of a dispatch."""
+        last = [test.last for test in region.tests]
+        tests = {self.graph.block_of(one.address) for one in last if not _is_mere_jump(one)}
+        pending, seen = list(addresses), set[int]()
+        while pending:
+            block = self.graph.block(pending.pop())
+            if block is None or block.address in seen:
+                continue
+            if block.address in tests:
+                return True
+            seen.add(block.address)
+            pending += block.successors
+        return False
 
     def _closed(self, ends: set[int]) -> set[int]:
         """With the ends of jumps that stand behind a test that is always decided."""
@@ -237,7 +263,7 @@ class Walker:
         Where it follows another test it may also be a mere jump, or decided for all values that
         are left. Unoptimised dispatches are all in one piece.
         """
-        block = self.graph.block(edge.target)
+        block = self._stretch(edge.target)
         if block is None or (self.graph.is_unoptimised and not follows):
             return None
         if len(block.code) == 1 and block.last.mnemonic == "jmp" and len(block.successors) == 1:
@@ -256,8 +282,15 @@ class Walker:
         except UnknownError:
             bounded = edge.kind == "order" and size(edge.values) <= MOST_LABELS
             lost = bounded and _depends(block, state, evaluator.x)
+            lost = lost or _tests_several(state.flags, evaluator.x)
             return replace(edge, kind="lost") if lost else None
-        return (block, state, edges) if len(edges) > 1 or follows else None
+        decided = follows and block == self.graph.block(edge.target)
+        return (block, state, edges) if len(edges) > 1 or decided else None
+
+    def _stretch(self, address: int) -> BasicBlock | None:
+        """From an address to the next jump; jumps to a place between do not end it if optimised."""
+        unoptimised = self.graph.is_unoptimised
+        return self.graph.block(address) if unoptimised else self.graph.stretch(address)
 
     def _left(self, edge: Edge, before: State, x: Term) -> Edge:
         """An edge that leaves a dispatch, `computed` if its block goes on comparing x, jumpless."""
@@ -304,6 +337,26 @@ class Walker:
         return [Edge(address, union(found), kind) for (address, kind), found in parts.items()]
 
 
+def _is_mere_jump(instruction: Instruction) -> bool:
+    return instruction.mnemonic == "jmp" and jump_target(instruction) is not None
+
+
+def _asks_for_side(graph: Graph, block: BasicBlock, constant: int, bits: int) -> bool:
+    """Whether a test is on which side of a number the value lies that is known not to be it."""
+    mnemonic = block.last.mnemonic
+    if mnemonic in ("je", "jne", "jmp"):
+        return False
+    if all(map(keeps_flags, block.code[:-1])):
+        return True  # of the comparison with that number
+    tested = tested_at(graph, block)
+    bound = value_of(tested.right) if tested else None
+    if bound is None:
+        return False
+    # Above 4 is from 5 on.
+    beside = 1 if mnemonic in _FROM else -1
+    return bound in (constant, (constant + beside) % (1 << bits))
+
+
 def _depends(block: BasicBlock, state: State, x: Term) -> bool:
     """Whether the jump at the end of a block is through a table that x is an index of, or a mask.
 
@@ -318,6 +371,16 @@ def _depends(block: BasicBlock, state: State, x: Term) -> bool:
         )
     operands = block.last.operands
     return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
+
+
+def _tests_several(flags: Flags | None, x: Term) -> bool:
+    """Whether x is compared but for a bit or two: a test for two labels or four at once."""
+    if flags is None or flags.kind != "cmp" or flags.left[0] != "and":
+        return False
+    mask = value_of(flags.left[3])
+    if mask is None or not _holds(flags.left[2], x):
+        return False
+    return 1 <= bits_of(flags.left) - mask.bit_count() <= MOST_IGNORED
 
 
 def _counts(term: Term) -> Iterator[Term]:

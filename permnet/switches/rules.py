@@ -48,7 +48,7 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     parts = [block for block in copies if default and not same_code(graph, block.target, default)]
     if len(parts) > MOST_PARTS or any(size(block.values) > MOST_LABELS for block in blocks):
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
-    tests = {test.address for test in region.tests}
+    tests = {graph.block_of(test.last.address) for test in region.tests}
     has = default is not None and has_default(graph, tests, labelled, default)
     yield from placed(graph, region, tuple(blocks), default, has, copies)
 
@@ -99,13 +99,24 @@ def _is_copy(graph: Graph, region: Region, block: Block, default: int) -> bool:
     left of a test, or lies beyond a bound, is none.
     """
     if graph.is_unoptimised:
-        return False
+        kinds = {edge.kind for edge in region.edges if edge.target == block.target}
+        return kinds != {"hit"} and _is_jump_between(graph, block.target, default)
     if size(block.values) > MOST_LABELS or same_code(graph, block.target, default):
         return True
     return not any(
         edge.kind in ("hit", "lost") or _is_range(edge.values, bits_of(region.x))
         for edge in region.edges
         if edge.target == block.target
+    )
+
+
+def _is_jump_between(graph: Graph, one: int, other: int) -> bool:
+    """Whether one of two places is a mere jump to the other."""
+    return any(
+        (at := graph.block(here)) is not None
+        and at.code[0].mnemonic == "jmp"
+        and at.successors == (there,)
+        for here, there in ((one, other), (other, one))
     )
 
 
