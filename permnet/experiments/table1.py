@@ -50,6 +50,7 @@ TABLE = Table(
             schedule="cosine",
             note="batch 4,096, so four times the steps; cosine",
         ),
+        quick("permnetd/PD10", rate=0.003),
         quick("permnetd/PD1-10", rate=0.003),
         quick("permnetd/PD20", rate=0.003),
         *other_rates("gru/PD10", "gru-attention/PD10", "copynet/PD10", "transformer/PD10"),

@@ -1,6 +1,6 @@
 """Table 2: PermNetD on direct indexing, lengths 40 and 100."""
 
-from permnet.experiments.tables import Table, cell, own
+from permnet.experiments.tables import Table, cell, quick
 
 TABLE = Table(
     "table2",
@@ -10,14 +10,15 @@ TABLE = Table(
         cell("permnetd/PD100", 0.9999, 0.9989),
     ),
     ours=(
-        own(
-            "short",
+        quick("permnetd/PD40", rate=0.003, seeds=1),
+        quick(
             "permnetd/PD100",
-            model={"hidden": 64},
-            rate=0.0005,
-            schedule="cosine",
-            epochs=500,
-            note="H 64, rate 0.0005, 500 epochs, cosine",
+            label="grow",
+            rate=0.002,
+            seeds=1,
+            grow=(10, 25, 50),
+            grow_epochs=20,
+            note="lengths growing 10, 25, 50, 100",
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """Table 4: PermNetI on indirect indexing, lengths 40 and 100."""
 
-from permnet.experiments.tables import Table, cell, own
+from permnet.experiments.tables import Table, cell, quick
 
 TABLE = Table(
     "table4",
@@ -10,18 +10,19 @@ TABLE = Table(
         cell("permneti/PI100", 0.9996, 0.9826),
     ),
     ours=(
-        own(
-            "grow",
+        quick(
+            "permneti/PI40", rate=0.001, seeds=1, model={"hidden": 128}, epochs=15, note="H 128"
+        ),
+        quick(
             "permneti/PI100",
-            model={"hidden": 128},
+            label="grow",
             rate=0.001,
-            schedule="cosine",
-            warmup=200,
+            seeds=1,
+            model={"hidden": 128},
             grow=(10, 25, 50),
             grow_epochs=20,
-            epochs=30,
-            evaluate_every=2,
-            note="H 128, lengths growing 10, 25, 50, 100, cosine",
+            epochs=15,
+            note="H 128, lengths growing 10, 25, 50, 100",
         ),
     ),
 )

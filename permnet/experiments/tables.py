@@ -95,19 +95,22 @@ def own(
     return Cell(run.model.name, run.benchmark, _seeded(run, name, seeds), recipe="ours", note=note)
 
 
-def quick(preset: str, rate: float) -> Cell:
-    """A cell in small batches at a high rate: PermNetI breaks through in hundreds of such steps."""
+def quick(
+    preset: str, rate: float, *, label: str = "quick", seeds: int = 3, note: str = "", **changes: Any
+) -> Cell:
+    """A cell in small batches at a high rate: PermNets break through in hundreds of such steps."""
+    train = {"epochs": 30, "evaluate_every": 3} | changes
+    note = f"; {note}" if note else ""
     return own(
-        "quick",
+        label,
         preset,
-        seeds=3,
+        seeds=seeds,
         batch=512,
         rate=rate,
         schedule="cosine",
         warmup=200,
-        epochs=30,
-        evaluate_every=3,
-        note=f"batch 512, rate {rate:g}, cosine, 30 epochs",
+        note=f"batch 512, rate {rate:g}, cosine, {train['epochs']} epochs{note}",
+        **train,
     )
 
 
