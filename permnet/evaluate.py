@@ -90,7 +90,7 @@ def answer_switches(
     for bucket in buckets(inputs, targets, np.ones(len(split), dtype=bool), batch, device):
         emitted = predict(model, bucket.data.inputs, bucket.data.targets.shape[1], batch)
         for row, tokens in zip(bucket.rows, in_tokens(bucket, emitted, vocab, lent), strict=True):
-            answers[row] = tokens
+            answers[row] = split.spelled(tokens)
         forced += len(bucket) * _teacher_forced(model, bucket.data, batch)
         done += len(bucket)
         if progress:

@@ -176,7 +176,8 @@ class Switches:
 
     def grade(self, bucket: Bucket, emitted: Tensor) -> dict[str, np.ndarray]:
         """What is right in the answers (N, T) to validation examples, each under its name."""
-        answers = list(in_tokens(bucket, emitted, self.vocab, self.lent))
+        said = in_tokens(bucket, emitted, self.vocab, self.lent)
+        answers = [self.validation.spelled(tokens) for tokens in said]
         return grade(answers, [self.targets[row] for row in bucket.rows], self.bench.name)
 
     def test(self, model: Seq2Seq, limit: int | None) -> tuple[dict[str, Any], Answers]:

@@ -12,6 +12,7 @@ from permnet.decompiling.question import ask
 from permnet.decompiling.source import Function, functions
 from permnet.models.base import Seq2Seq
 from permnet.models.decompiler import DecompilerStep, Reads
+from permnet.tasks.switch.ctokens import terse
 from permnet.tasks.switch.dataset import SETS, shipped
 from permnet.vocab import EOS, PAD, Vocab
 
@@ -41,7 +42,7 @@ class TableModel(Seq2Seq):
         known = {name: trained for trained, name in question.names.items()}
         known |= {token.removesuffix("@PLT"): token for token in question.lent}
         self.table[tuple(question.ids)] = [
-            [*self.vocab.encode([known.get(t, t) for t in c], question.lent)[0], EOS]
+            [*self.vocab.encode([known.get(t, t) for t in terse(c)], question.lent)[0], EOS]
             for c in answers
         ]
 
@@ -80,7 +81,7 @@ def vocabulary() -> Vocab:
         for pair in shipped(name).pairs():
             for token in (*pair[0], *pair[1]):
                 counts[token] = counts.get(token, 0) + 1
-    words = (t for t, n in counts.items() if n > 40 or not t.lstrip("-").isdigit())
+    words = terse([t for t, n in counts.items() if n > 40 or not t.lstrip("-").isdigit()])
     return Vocab(tuple(words), reserved=32)
 
 

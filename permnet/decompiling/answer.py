@@ -17,7 +17,7 @@ from permnet.decompiling.question import Question
 from permnet.errors import PermnetError
 from permnet.models import Seq2Seq
 from permnet.models.decompiler import DecompilerStep
-from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.ctokens import CASE, layout
 from permnet.vocab import EOS, PAD, SOS, Vocab
 
 LONGEST = 640  # tokens of C, or as many as the assembly has; of the training data 547 is the most
@@ -78,7 +78,8 @@ class Answerer:
             c = question.read(ids[:length], self.vocab)
             chance = found.confidence[row, : length + 1].double().prod().item()
             weights = _pointed(inputs[row, : len(question.ids)], found, row, length)
-            answers.append(Answer(c, chance, _lines(c, *weights, question.numbers)))
+            copied, looked = (_spread(c, said) for said in weights)
+            answers.append(Answer(c, chance, _lines(c, copied, looked, question.numbers)))
         return answers
 
 
@@ -128,6 +129,12 @@ def _pointed(inputs: Tensor, found: Answers, row: int, length: int) -> tuple[Ten
     return copied * held, torch.stack([step.reads.attention[row, :width] for step in steps])
 
 
+def _spread(c: list[str], said: Tensor) -> Tensor:
+    """What goes with the tokens that the model said, 0 for those that it leaves out."""
+    places = torch.tensor([i for i, token in enumerate(c) if token != CASE], dtype=torch.long)
+    return said.new_zeros(len(c), said.shape[1]).index_copy(0, places, said)
+
+
 def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int]) -> Map:
     """For each line of C that says something the line of assembly with most weight.
 
@@ -142,7 +149,7 @@ def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int])
             if set(c[begin:end]) <= {"{", "}", "else"}:
                 continue
             weights = copied[begin:end].sum(0)
-            if c[begin] != "case" or not bool(weights.any()):
+            if c[begin] != CASE or not bool(weights.any()):
                 weights = weights + looked[begin:end].sum(0)
             totals = torch.zeros(len(known)).index_add(0, column, weights)
             totals[0] = 0.0  # the specials

@@ -16,7 +16,7 @@ from permnet.decompiling.verify import verify
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import LABEL_NAMES
 from permnet.tasks.switch.compiler import find_compiler
-from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.ctokens import CASE, layout
 from permnet.tasks.switch.skeleton import Skeleton, skeleton
 
 MODELS = ("decompiler", "copy-decompiler")  # the better first
@@ -96,6 +96,10 @@ class Pipeline:
         if checkpoint.run.model.name not in MODELS:
             raise PermnetError(
                 f"{model} is a {checkpoint.run.model.name}, not one of {', '.join(MODELS)}"
+            )
+        if CASE in checkpoint.vocab:
+            raise PermnetError(
+                f"{model} writes C in full, with `{CASE}`: it has to be trained anew"
             )
         if f".L{LABEL_NAMES}" not in checkpoint.vocab:
             raise PermnetError(

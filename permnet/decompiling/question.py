@@ -15,7 +15,7 @@ from permnet.decompiling.toolchain import prototypes
 from permnet.decompiling.verify import renumbered
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import shuffled
-from permnet.tasks.switch.ctokens import PRELUDE
+from permnet.tasks.switch.ctokens import PRELUDE, in_full
 from permnet.tasks.switch.draw import Draw
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
@@ -46,9 +46,9 @@ class Question:
         return [token for tokens in self.function.tokens for token in tokens]
 
     def read(self, ids: Iterable[int], vocab: Vocab) -> list[str]:
-        """An answer's tokens, calls under the user's own names."""
+        """An answer's tokens in full, calls under the user's own names."""
         tokens = (token.removesuffix(_PLT) for token in vocab.decode(ids, self.lent))
-        return [self.names.get(token, token) for token in tokens]
+        return in_full(self.names.get(token, token) for token in tokens)
 
 
 def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:

@@ -10,9 +10,7 @@ TABLE = Table(
         cell("permneti/PI100", 0.9996, 0.9826),
     ),
     ours=(
-        quick(
-            "permneti/PI40", rate=0.001, seeds=1, model={"hidden": 128}, epochs=15, note="H 128"
-        ),
+        quick("permneti/PI40", rate=0.001, seeds=1, model={"hidden": 128}, epochs=15, note="H 128"),
         quick(
             "permneti/PI100",
             label="grow",

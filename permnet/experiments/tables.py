@@ -96,7 +96,13 @@ def own(
 
 
 def quick(
-    preset: str, rate: float, *, label: str = "quick", seeds: int = 3, note: str = "", **changes: Any
+    preset: str,
+    rate: float,
+    *,
+    label: str = "quick",
+    seeds: int = 3,
+    note: str = "",
+    **changes: Any,
 ) -> Cell:
     """A cell in small batches at a high rate: PermNets break through in hundreds of such steps."""
     train = {"epochs": 30, "evaluate_every": 3} | changes

@@ -19,6 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from permnet.errors import PermnetError, unknown
+from permnet.tasks.switch.ctokens import CASE, in_full
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
 Labels = Literal["shuffled", "raw"]
@@ -66,6 +67,11 @@ class Ragged:
         out[real] = self.flat[np.repeat(rows, self.lengths)]
         return out
 
+    def where(self, kept: np.ndarray) -> "Ragged":
+        """Of each row the entries at which a mask, as long as `flat`, is true."""
+        before = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+        return Ragged(self.flat[kept], before[self.offsets])
+
     def framed(self, first: tuple[int, ...], last: tuple[int, ...]) -> "Ragged":
         """Each row between the same ids."""
         lengths = self.lengths + len(first) + len(last)
@@ -109,20 +115,28 @@ class SwitchSplit:
     def encoded(self, vocab: Vocab) -> tuple[Ragged, Ragged, list[dict[str, int]]]:
         """Inputs from `<sos>` to `<eos>`, targets up to `<eos>`, and what was lent in each example.
 
+        C is terse, as models write it; `spelled` is the way back.
+
         Reserved ids go to unknown tokens in order of appearance, the input's first.
         """
         known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in self.tokens]
         ids = np.array(known, dtype=np.uint16)
         inputs = Ragged(ids[self.inputs.flat], self.inputs.offsets)
-        targets = Ragged(ids[self.targets.flat], self.targets.offsets)
+        unsaid = np.array([token == CASE for token in self.tokens], dtype=bool)
+        terse = self.targets.where(~unsaid[self.targets.flat])
+        targets = Ragged(ids[terse.flat], terse.offsets)
         lent: list[dict[str, int]] = []
         for i in range(len(self)):
             given: dict[str, int] = {}
-            for row, source in ((inputs[i], self.inputs[i]), (targets[i], self.targets[i])):
+            for row, source in ((inputs[i], self.inputs[i]), (targets[i], terse[i])):
                 at = np.flatnonzero(row == 0)  # no ordinary token has the id of <pad>
                 row[at], given = vocab.encode((self.tokens[t] for t in source[at]), given)
             lent.append(given)
         return inputs.framed((SOS,), (EOS,)), targets.framed((), (EOS,)), lent
+
+    def spelled(self, tokens: list[str]) -> list[str]:
+        """A model's answer as the targets are written: C in full."""
+        return in_full(tokens) if CASE in self.tokens else tokens
 
     @property
     def sha256(self) -> str:
@@ -151,7 +165,8 @@ def build(
 
 
 def vocabulary(train: SwitchSplit, reserved: int, least: int = 300) -> Vocab:
-    """All words of a training split, and the numbers that occur at least so often in it."""
+    """All words of a training split that a model reads or writes, and the numbers that occur at
+    least so often in it."""
     inputs, targets = (
         np.bincount(side.flat, minlength=len(train.tokens))
         for side in (train.inputs, train.targets)
@@ -159,7 +174,7 @@ def vocabulary(train: SwitchSplit, reserved: int, least: int = 300) -> Vocab:
     kept = [
         (-count, token)
         for count, token in zip((inputs + targets).tolist(), train.tokens, strict=True)
-        if count >= least or not _NUMBER.fullmatch(token)
+        if token != CASE and (count >= least or not _NUMBER.fullmatch(token))
     ]
     return Vocab(tuple(token for _, token in sorted(kept)), reserved)
 
