@@ -28,7 +28,7 @@ from permnet.tasks.switch.benchmark import (
     scored_on,
     switch_benchmark,
 )
-from permnet.tasks.switch.dataset import SwitchSplit
+from permnet.tasks.switch.dataset import Ragged, SwitchSplit
 from permnet.vocab import SPECIALS
 
 Answers = dict[str, list[list[str]]]
@@ -151,10 +151,13 @@ class Switches:
         self.config, self.bench, self.device = run.train, bench, device
         self.vocab = bench.vocab(run.train.reserved)
         self.track = "fixed"
-        self.training = bench.split("train", run.train.examples)
+        training = bench.split("train", run.train.examples)
         self.validation = bench.split("validation", run.train.evaluate_limit)
         self.targets = [target for _, target in self.validation.pairs()]
-        self.lent: list[dict[str, int]] = []
+        inputs, targets, _ = training.encoded(self.vocab)
+        self.training_rows = inputs, targets, cases(training)
+        inputs, targets, self.lent = self.validation.encoded(self.vocab)
+        self.validation_rows = inputs, targets, cases(self.validation)
         groups = [[*range(len(SPECIALS), self.vocab.first_token)]]
         if bench.task.labels == "shuffled":
             groups.append(label_ids(self.vocab))
@@ -162,8 +165,8 @@ class Switches:
 
     def stage(self, length: int) -> Stage:
         """Of all examples those with at most so many case labels."""
-        training, _ = self._buckets(self.training, length, self.config.batch)
-        validation, self.lent = self._buckets(self.validation, length, 1)
+        training = self._buckets(*self.training_rows, length, self.config.batch)
+        validation = self._buckets(*self.validation_rows, length, 1)
         longest = self.bench.task.longest
         return _stage(self.config, length, longest, training, validation, repeated=True)
 
@@ -196,10 +199,9 @@ class Switches:
         return bench.split("test", limit and min(limit, bench.size("test")))
 
     def _buckets(
-        self, split: SwitchSplit, length: int, least: int
-    ) -> tuple[list[Bucket], list[dict[str, int]]]:
-        inputs, targets, lent = split.encoded(self.vocab)
-        return buckets(inputs, targets, cases(split) <= length, least, self.device), lent
+        self, inputs: Ragged, targets: Ragged, count: np.ndarray, length: int, least: int
+    ) -> list[Bucket]:
+        return buckets(inputs, targets, count <= length, least, self.device)
 
 
 Material = Permutations | Switches

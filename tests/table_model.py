@@ -12,8 +12,8 @@ from permnet.decompiling.question import ask
 from permnet.decompiling.source import Function, functions
 from permnet.models.base import Seq2Seq
 from permnet.models.decompiler import DecompilerStep, Reads
-from permnet.tasks.switch.ctokens import terse
 from permnet.tasks.switch.dataset import SETS, shipped
+from permnet.tasks.switch.terse import UNSAID, terse
 from permnet.vocab import EOS, PAD, Vocab
 
 REST = 1e-3  # the share of each answer in that of the one before it
@@ -81,8 +81,8 @@ def vocabulary() -> Vocab:
         for pair in shipped(name).pairs():
             for token in (*pair[0], *pair[1]):
                 counts[token] = counts.get(token, 0) + 1
-    words = terse([t for t, n in counts.items() if n > 40 or not t.lstrip("-").isdigit()])
-    return Vocab(tuple(words), reserved=32)
+    words = (t for t, n in counts.items() if n > 40 or not t.lstrip("-").isdigit())
+    return Vocab(tuple(word for word in words if word not in UNSAID), reserved=32)
 
 
 def knowing(text: str, answers: dict[str, list[list[str]]], **options) -> Pipeline:

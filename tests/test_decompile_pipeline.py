@@ -23,9 +23,10 @@ from permnet.decompiling.toolchain import Compiler, prelude_with
 from permnet.errors import PermnetError
 from permnet.models import CopyDecompiler, Decompiler
 from permnet.tasks.switch.compiler import compile_c
-from permnet.tasks.switch.ctokens import PRELUDE, layout, lex, terse
+from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
 from permnet.tasks.switch.dataset import shipped
 from permnet.tasks.switch.skeleton import skeleton
+from permnet.tasks.switch.terse import compared, terse
 from permnet.vocab import EOS, PAD, Vocab
 from tests.table_model import REST, knowing, vocabulary, wrong
 
@@ -254,8 +255,15 @@ def learnt(tmp_path_factory) -> tuple[str, str]:
     text = compile_c(
         "\n".join(layout([c[0], f"small{i}", *c[2:]]) for i, c in enumerate(programs))
     ).decode()
-    words = {token for function in functions(text) for line in function.tokens for token in line}
-    words = {word for word in words if word[0] != "."} | {token for c in programs for token in terse(c)}
+    words = {
+        token
+        for function in functions(text)
+        for line in function.tokens
+        for token in compared(line)
+    }
+    words = {word for word in words if word[0] != "."} | {
+        token for c in programs for token in terse(c)
+    }
     vocab = Vocab((*sorted(words), *(f".L{i}" for i in range(1, 101))), reserved=4)
     questions = [ask(function, vocab) for function in functions(text)]
     targets = [

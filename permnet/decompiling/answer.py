@@ -17,7 +17,8 @@ from permnet.decompiling.question import Question
 from permnet.errors import PermnetError
 from permnet.models import Seq2Seq
 from permnet.models.decompiler import DecompilerStep
-from permnet.tasks.switch.ctokens import CASE, layout
+from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.terse import in_full
 from permnet.vocab import EOS, PAD, SOS, Vocab
 
 LONGEST = 640  # tokens of C, or as many as the assembly has; of the training data 547 is the most
@@ -75,10 +76,10 @@ class Answerer:
         for row, question in enumerate(questions):
             ids = found.ids[row].tolist()
             length = _length(ids)
-            c = question.read(ids[:length], self.vocab)
+            c, places = in_full(question.read(ids[:length], self.vocab))
             chance = found.confidence[row, : length + 1].double().prod().item()
             weights = _pointed(inputs[row, : len(question.ids)], found, row, length)
-            copied, looked = (_spread(c, said) for said in weights)
+            copied, looked = _spread(*weights, places, len(c))
             answers.append(Answer(c, chance, _lines(c, copied, looked, question.numbers)))
         return answers
 
@@ -129,10 +130,16 @@ def _pointed(inputs: Tensor, found: Answers, row: int, length: int) -> tuple[Ten
     return copied * held, torch.stack([step.reads.attention[row, :width] for step in steps])
 
 
-def _spread(c: list[str], said: Tensor) -> Tensor:
-    """What goes with the tokens that the model said, 0 for those that it leaves out."""
-    places = torch.tensor([i for i, token in enumerate(c) if token != CASE], dtype=torch.long)
-    return said.new_zeros(len(c), said.shape[1]).index_copy(0, places, said)
+def _spread(
+    copied: Tensor, looked: Tensor, places: list[int], length: int
+) -> tuple[Tensor, Tensor]:
+    """The weights of tokens in those places for all of so many.
+
+    What was left unsaid was copied from nowhere, and meant while the next token was written.
+    """
+    at, every = torch.tensor(places, dtype=torch.long), torch.arange(length)
+    following = torch.searchsorted(at, every)
+    return copied[following] * (at[following] == every)[:, None], looked[following]
 
 
 def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int]) -> Map:
@@ -149,7 +156,7 @@ def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int])
             if set(c[begin:end]) <= {"{", "}", "else"}:
                 continue
             weights = copied[begin:end].sum(0)
-            if c[begin] != CASE or not bool(weights.any()):
+            if c[begin] != "case" or not bool(weights.any()):
                 weights = weights + looked[begin:end].sum(0)
             totals = torch.zeros(len(known)).index_add(0, column, weights)
             totals[0] = 0.0  # the specials

@@ -16,8 +16,9 @@ from permnet.decompiling.verify import verify
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import LABEL_NAMES
 from permnet.tasks.switch.compiler import find_compiler
-from permnet.tasks.switch.ctokens import CASE, layout
+from permnet.tasks.switch.ctokens import layout
 from permnet.tasks.switch.skeleton import Skeleton, skeleton
+from permnet.tasks.switch.terse import UNSAID, in_full
 
 MODELS = ("decompiler", "copy-decompiler")  # the better first
 N_BEST = 10
@@ -97,9 +98,9 @@ class Pipeline:
             raise PermnetError(
                 f"{model} is a {checkpoint.run.model.name}, not one of {', '.join(MODELS)}"
             )
-        if CASE in checkpoint.vocab:
+        if (said := next((word for word in UNSAID if word in checkpoint.vocab), None)) is not None:
             raise PermnetError(
-                f"{model} writes C in full, with `{CASE}`: it has to be trained anew"
+                f"{model} writes C in full, with `{said}`: it has to be trained anew"
             )
         if f".L{LABEL_NAMES}" not in checkpoint.vocab:
             raise PermnetError(
@@ -165,7 +166,9 @@ class Pipeline:
             for ids in found
         ]
         vocab = self.answerer.vocab
-        said = [(questions[row], questions[row].read(ids, vocab)) for row, ids in candidates]
+        said = [
+            (questions[row], in_full(questions[row].read(ids, vocab))[0]) for row, ids in candidates
+        ]
         right: dict[int, list[int]] = {}
         for (row, ids), verdict in zip(candidates, self._verify(said), strict=True):
             if verdict:

@@ -15,8 +15,9 @@ from permnet.decompiling.toolchain import prototypes
 from permnet.decompiling.verify import renumbered
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import shuffled
-from permnet.tasks.switch.ctokens import PRELUDE, in_full
+from permnet.tasks.switch.ctokens import PRELUDE
 from permnet.tasks.switch.draw import Draw
+from permnet.tasks.switch.terse import compared
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
 LONGEST = 2_048  # tokens; the longest function of the training data has 1,802
@@ -46,9 +47,9 @@ class Question:
         return [token for tokens in self.function.tokens for token in tokens]
 
     def read(self, ids: Iterable[int], vocab: Vocab) -> list[str]:
-        """An answer's tokens in full, calls under the user's own names."""
+        """An answer as it was said, calls under the user's own names."""
         tokens = (token.removesuffix(_PLT) for token in vocab.decode(ids, self.lent))
-        return in_full(self.names.get(token, token) for token in tokens)
+        return [self.names.get(token, token) for token in tokens]
 
 
 def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
@@ -71,7 +72,7 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
         raise PermnetError(f"it has {len(tokens)} tokens: functions of up to {LONGEST} are read")
     tokens = renumbered(tokens, ".L")
     named = shuffled(tokens, Draw(" ".join(tokens)))
-    ids, lent = vocab.encode([SPECIALS[SOS], *named, SPECIALS[EOS]])
+    ids, lent = vocab.encode([SPECIALS[SOS], *compared(named), SPECIALS[EOS]])
     names = {stand_in: name for name, stand_in in stand_ins.items()}
     return Question(function, ids, lent, [0, *numbers, 0], names)
 

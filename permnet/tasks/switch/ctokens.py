@@ -8,14 +8,10 @@
 
 A number and its sign are one token, so that a negative `case` label can be copied as a whole. The
 layout depends on nothing but the tokens, and any tokens have one: a model's wrong answers, too.
-
-Models write `terse` C, which leaves out the word `case`: a number that begins a statement is a
-label. Whether another label follows is then one choice with which, and the pointers take part in
-it; to say `case` first, a model would have to know that a label follows before it looks for one.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from permnet.errors import PermnetError
 
@@ -29,10 +25,7 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _SPACE = re.compile(r"\s*")
-_NUMBER = re.compile(r"-?\d+", re.ASCII)
-CASE = "case"
-_BEFORE_STATEMENT = {"{", "}", ";", ":"}
-_KEYWORDS = {"if", "switch", "return", CASE, "else"}
+_KEYWORDS = {"if", "switch", "return", "case", "else"}
 _TYPES = {"char", "int", "long", "void"}
 
 
@@ -53,25 +46,6 @@ def lex(text: str) -> list[str]:
     return tokens
 
 
-def terse(tokens: Sequence[str]) -> list[str]:
-    """C as models write it.
-
-    >>> terse(["{", "case", "3", ":", "case", "-5", ":", "v0", "=", "1", ";"])
-    ['{', '3', ':', '-5', ':', 'v0', '=', '1', ';']
-    """
-    return [token for token in tokens if token != CASE]
-
-
-def in_full(tokens: Iterable[str]) -> list[str]:
-    """Terse C with every `case` in its place again."""
-    full: list[str] = []
-    for token in tokens:
-        if full and full[-1] in _BEFORE_STATEMENT and _NUMBER.fullmatch(token):
-            full.append(CASE)
-        full.append(token)
-    return full
-
-
 def layout(tokens: Sequence[str]) -> str:
     """The tokens as C text, a statement a line; `lex` gives them back.
 
@@ -85,7 +59,7 @@ def layout(tokens: Sequence[str]) -> str:
         if token == "}":
             depth = max(depth - 1, 0)
         if not line:
-            line = "    " * max(depth - (token in (CASE, "default")), 0) + token
+            line = "    " * max(depth - (token in ("case", "default")), 0) + token
         elif token == "{" and depth == 0:
             lines.append(line)
             line = token

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from permnet.errors import PermnetError, unknown
-from permnet.tasks.switch.ctokens import CASE, in_full
+from permnet.tasks.switch.terse import UNSAID, in_full, terse
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
 Labels = Literal["shuffled", "raw"]
@@ -67,11 +67,6 @@ class Ragged:
         out[real] = self.flat[np.repeat(rows, self.lengths)]
         return out
 
-    def where(self, kept: np.ndarray) -> "Ragged":
-        """Of each row the entries at which a mask, as long as `flat`, is true."""
-        before = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
-        return Ragged(self.flat[kept], before[self.offsets])
-
     def framed(self, first: tuple[int, ...], last: tuple[int, ...]) -> "Ragged":
         """Each row between the same ids."""
         lengths = self.lengths + len(first) + len(last)
@@ -115,28 +110,39 @@ class SwitchSplit:
     def encoded(self, vocab: Vocab) -> tuple[Ragged, Ragged, list[dict[str, int]]]:
         """Inputs from `<sos>` to `<eos>`, targets up to `<eos>`, and what was lent in each example.
 
-        C is terse, as models write it; `spelled` is the way back.
+        They are what models read and write (tasks/switch/terse.py); `spelled` is the way back.
 
         Reserved ids go to unknown tokens in order of appearance, the input's first.
         """
-        known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in self.tokens]
+        names = list(dict.fromkeys((*self.tokens, "test", "cmp", "0", "ret", ",")))
+        number = {token: i for i, token in enumerate(names)}
+        read, written = self.inputs, self.targets
+        if self.is_c:
+            read = _compared(self.inputs, number["test"], number["cmp"], number["0"])
+            said = [terse([names[i] for i in target]) for target in self.targets]
+            flat = np.fromiter((number[token] for row in said for token in row), np.uint16)
+            written = Ragged.of(flat, np.array([len(row) for row in said], dtype=np.int64))
+        known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in names]
         ids = np.array(known, dtype=np.uint16)
-        inputs = Ragged(ids[self.inputs.flat], self.inputs.offsets)
-        unsaid = np.array([token == CASE for token in self.tokens], dtype=bool)
-        terse = self.targets.where(~unsaid[self.targets.flat])
-        targets = Ragged(ids[terse.flat], terse.offsets)
+        inputs = Ragged(ids[read.flat], read.offsets)
+        targets = Ragged(ids[written.flat], written.offsets)
         lent: list[dict[str, int]] = []
         for i in range(len(self)):
             given: dict[str, int] = {}
-            for row, source in ((inputs[i], self.inputs[i]), (targets[i], terse[i])):
+            for row, source in ((inputs[i], read[i]), (targets[i], written[i])):
                 at = np.flatnonzero(row == 0)  # no ordinary token has the id of <pad>
-                row[at], given = vocab.encode((self.tokens[t] for t in source[at]), given)
+                row[at], given = vocab.encode((names[t] for t in source[at]), given)
             lent.append(given)
         return inputs.framed((SOS,), (EOS,)), targets.framed((), (EOS,)), lent
 
     def spelled(self, tokens: list[str]) -> list[str]:
         """A model's answer as the targets are written: C in full."""
-        return in_full(tokens) if CASE in self.tokens else tokens
+        return in_full(tokens)[0] if self.is_c else tokens
+
+    @property
+    def is_c(self) -> bool:
+        """Whether the targets are programs, not lists of labels."""
+        return self.name in SETS
 
     @property
     def sha256(self) -> str:
@@ -145,6 +151,16 @@ class SwitchSplit:
         for source, target in self.pairs():
             digest.update(f"{' '.join(source)}\t{' '.join(target)}\n".encode())
         return digest.hexdigest()
+
+
+def _compared(rows: Ragged, test: int, cmp: int, zero: int) -> Ragged:
+    """`terse.compared` for many rows at once, in the numbers of words."""
+    flat, ends = rows.flat.copy(), np.repeat(rows.offsets[1:], rows.lengths)
+    at = np.flatnonzero(flat == test)
+    at = at[at + 2 < ends[at]]
+    at = at[flat[at + 1] == flat[at + 2]]
+    flat[at], flat[at + 2] = cmp, zero
+    return Ragged(flat, rows.offsets)
 
 
 def build(
@@ -174,7 +190,7 @@ def vocabulary(train: SwitchSplit, reserved: int, least: int = 300) -> Vocab:
     kept = [
         (-count, token)
         for count, token in zip((inputs + targets).tolist(), train.tokens, strict=True)
-        if token != CASE and (count >= least or not _NUMBER.fullmatch(token))
+        if token not in UNSAID and (count >= least or not _NUMBER.fullmatch(token))
     ]
     return Vocab(tuple(token for _, token in sorted(kept)), reserved)
 

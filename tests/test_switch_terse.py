@@ -1,0 +1,93 @@
+"""What models read and write stands for assembly and C, and nothing is lost on the way."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from permnet.tasks.switch.ctokens import lex
+from permnet.tasks.switch.dataset import SETS, build, shipped, vocabulary
+from permnet.tasks.switch.draw import Draw
+from permnet.tasks.switch.program import sample
+from permnet.tasks.switch.terse import UNSAID, compared, in_full, terse
+from permnet.tasks.switch.tree import tokens
+from permnet.vocab import EOS, SOS
+
+C = lex(
+    "void f(int p0) { int v0 = 5; switch (p0 + 3) {"
+    " case 3: case 5: v0 = 1; break;"
+    " case 0: if (v0 > 7) { h0(); } else { h1(2); }"
+    " default: v0 = g1(v0, 2); return;"
+    " case -8: if (v0 == 4) { h0(); } break; } v0 += 3; }"
+)
+TERSE = lex(
+    "void f(int p0) { int v0 = 5; switch (p0 + 3) {"
+    " 3: 5: v0 = 1;"
+    " 0: if (v0 > 7) { h0(); } else { h1(2); }"
+    " default, v0 = g1(v0, 2); ret;"
+    " -8: if (v0 == 4) { h0(); } } v0 += 3; }"
+)
+WORDS = [*UNSAID, "ret", "switch", "default", "if", "3", "-5", "v0", *":,;{}()"]
+
+
+def test_c_is_written_without_what_follows_from_the_rest() -> None:
+    assert terse(C) == TERSE
+    assert in_full(TERSE)[0] == C
+
+
+def test_the_places_are_those_of_the_tokens_that_were_said() -> None:
+    c, places = in_full(TERSE)
+    meant = {"ret": "return"}
+    for token, at in zip(TERSE, places, strict=True):
+        assert c[at] == meant.get(token, token) or (token, c[at]) == (",", ":")
+    unsaid = [token for i, token in enumerate(c) if i not in places]
+    assert unsaid == ["case", "case", "break", ";", "case", "case", "break", ";"]
+
+
+def test_every_shipped_program_comes_back() -> None:
+    for name in SETS:
+        for _, c in shipped(name).pairs():
+            said = terse(c)
+            assert not {*UNSAID} & {*said}
+            assert in_full(said)[0] == c
+
+
+@given(st.integers(2, 20), st.integers())
+def test_every_program_of_the_domain_comes_back(longest: int, seed: int) -> None:
+    c = tokens(sample(longest, Draw(str(seed))))
+    assert in_full(terse(c))[0] == c
+
+
+@given(st.lists(st.sampled_from(WORDS)))
+def test_whatever_a_model_says_means_something(said: list[str]) -> None:
+    c, places = in_full(said)
+    assert len(places) == len(said)
+    assert places == sorted({*places})
+    assert len(c) == 0 or places[-1] == len(c) - 1
+
+
+instructions = st.sampled_from(
+    [["test", "eax", "eax"], ["test", "eax", "edx"], ["cmp", "eax", "0"], ["nop"], ["je", ".L3"]]
+)
+cut_off = st.builds(
+    lambda lines, end: [token for line in lines for token in line][:end],
+    st.lists(instructions, max_size=4),
+    st.integers(0, 12),
+)
+
+
+@given(st.lists(cut_off, max_size=6))
+def test_registers_tested_against_themselves_are_compared_with_0(rows: list[list[str]]) -> None:
+    split = build("switch-6", "train", "raw", "gcc 0", ((row, ["x"]) for row in rows))
+    vocab = vocabulary(split, reserved=4, least=0)
+    inputs, _, lent = split.encoded(vocab)
+    for row, ids, given_out in zip(rows, inputs, lent, strict=True):
+        assert (ids[0], ids[-1]) == (SOS, EOS)
+        assert vocab.decode(ids[1:-1], given_out) == compared(row)
+
+
+def test_lists_of_labels_are_left_as_they_are() -> None:
+    rows = [(["test", "eax", "eax"], ["3", ";", "5", ";", "default", ";"])]
+    split = build("switch-dispatch", "train", "shuffled", "gcc 0", iter(rows))
+    vocab = vocabulary(split, reserved=0, least=0)
+    inputs, targets, _ = split.encoded(vocab)
+    assert vocab.decode(inputs[0][1:-1]) == rows[0][0]
+    assert vocab.decode(targets[0][:-1]) == rows[0][1] == split.spelled(rows[0][1])
