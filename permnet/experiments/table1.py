@@ -1,6 +1,6 @@
 """Table 1: all models on direct indexing, lengths 1-10, 10 and 20."""
 
-from permnet.experiments.tables import Table, cell, fair_attention, other_rates, own, quick, related
+from permnet.experiments.tables import Table, cell, fair_attention, other_rates, quick, related
 
 TABLE = Table(
     "table1",
@@ -32,26 +32,9 @@ TABLE = Table(
         *fair_attention("PD1-10", 0.001),
     ),
     ours=(
-        own("cosine", "permnetd/PD10", seeds=3, schedule="cosine", note="cosine"),
-        own("cosine", "permnetd/PD20", seeds=3, schedule="cosine", note="cosine"),
-        own(
-            "steps",
-            "permnetd/PD20",
-            seeds=3,
-            batch=4096,
-            schedule="cosine",
-            note="batch 4,096, so four times the steps; cosine",
-        ),
-        own(
-            "steps",
-            "permnetd/PD1-10",
-            seeds=3,
-            batch=4096,
-            schedule="cosine",
-            note="batch 4,096, so four times the steps; cosine",
-        ),
         quick("permnetd/PD10", rate=0.003),
         quick("permnetd/PD1-10", rate=0.003),
+        quick("permnetd/PD1-10", label="fresh", rate=0.003, fresh=True, note="new examples"),
         quick("permnetd/PD20", rate=0.003),
         *other_rates("gru/PD10", "gru-attention/PD10", "copynet/PD10", "transformer/PD10"),
     ),

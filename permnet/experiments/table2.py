@@ -11,6 +11,7 @@ TABLE = Table(
     ),
     ours=(
         quick("permnetd/PD40", rate=0.003, seeds=1),
+        quick("permnetd/PD40", label="fresh", rate=0.003, seeds=1, fresh=True, note="new examples"),
         quick(
             "permnetd/PD100",
             label="grow",

@@ -11,6 +11,7 @@ TABLE = Table(
     ),
     ours=(
         quick("permneti/PI40", rate=0.001, seeds=1, model={"hidden": 128}, epochs=15, note="H 128"),
+        quick("permneti/PI40", label="long", rate=0.001, model={"hidden": 128}, note="H 128"),
         quick(
             "permneti/PI100",
             label="grow",
@@ -21,6 +22,14 @@ TABLE = Table(
             grow_epochs=20,
             epochs=15,
             note="H 128, lengths growing 10, 25, 50, 100",
+        ),
+        quick(
+            "permneti/PI100",
+            label="slow",
+            rate=0.0005,
+            seeds=1,
+            model={"hidden": 128},
+            note="H 128",
         ),
     ),
 )
