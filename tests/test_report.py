@@ -2,6 +2,7 @@
 
 import copy
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permnet.build import build
-from permnet.checkpoint import Checkpoint, save
+from permnet.checkpoint import SHIPPED, Checkpoint, save
 from permnet.cli import main
 from permnet.config import ModelConfig, Run, to_json
 from permnet.experiments import SWEEPS, runs_of
@@ -432,6 +433,7 @@ def test_figures_are_measured_and_kept(results: Path, capsys: pytest.CaptureFixt
     folder = results.parent / "checkpoints"
     trained(folder / "PD40", "permnetd", "PD40")
     trained(folder / "PI20", "permneti", "PI20")
+    shutil.copytree(SHIPPED / "switch-dispatch", folder / "switch-dispatch")  # in no figure
     assert report(results, "--checkpoints", str(folder)) == 0
     text = (results.parent / "RESULTS.md").read_text()
     assert "Figure 4: the largest weight stands on the diagonal in" in text

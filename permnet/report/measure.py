@@ -14,6 +14,7 @@ from permnet.errors import PermnetError
 from permnet.models.permneti import PermNetI
 from permnet.report.figures import Figure
 from permnet.tasks.benchmarks import benchmark
+from permnet.tasks.find import find
 from permnet.tasks.permutation import to_tokens
 from permnet.tasks.solve import solve
 from permnet.vocab import SEP, SPECIALS
@@ -46,7 +47,7 @@ def _checkpoints(folder: Path) -> Iterator[tuple[tuple[str, str, str | None], Pa
     paths |= {path for path in finished if path.is_dir()}
     for path in sorted(paths, reverse=True):
         run = describe(path).run
-        yield (run.model.name, benchmark(run.benchmark).name, run.model.without), path
+        yield (run.model.name, find(run.benchmark).name, run.model.without), path
 
 
 def index_embedding(trained: Checkpoint, name: str) -> Figure:
