@@ -53,7 +53,7 @@ def ship(folder: Path, name: str, data: Path | None) -> None:
     about = {key: result[key] for key in KEPT if key in result} | {"run_name": folder.name}
     save(SHIPPED / name, trained.model, trained.run, trained.vocab, about, half=True)
     converted = load(SHIPPED / name)
-    device = "cuda" if torch.cuda.is_available() else "cpu"  # 100,000 of PD100 are an hour of a CPU
+    device = "cuda" if torch.cuda.is_available() else "cpu"  # a CPU takes long over PD100
     figures = evaluate(
         converted.model.to(device), trained.run.benchmark, "test", vocab=converted.vocab, data=data
     )

@@ -335,6 +335,14 @@ def test_weights_that_overflow_are_said(learnt: tuple[str, str], monkeypatch) ->
         Answerer(answerer.model, answerer.vocab).greedy([question])
 
 
+def test_a_model_that_writes_c_in_full_is_refused(tmp_path) -> None:
+    run = Run("PI10", ModelConfig(name="copy-decompiler", embedding=4, hidden=4))
+    vocab = Vocab(("mov", "break", *(f".L{i}" for i in range(1, 101))), reserved=4)
+    save(tmp_path / "old", CopyDecompiler(len(vocab), embedding=4, hidden=4), run, vocab, {})
+    with pytest.raises(PermnetError, match="writes C in full, with `break`"):
+        Pipeline.load(tmp_path / "old")
+
+
 def test_a_model_that_counts_labels_is_refused(tmp_path) -> None:
     run = Run("PI10", ModelConfig(name="copy-decompiler", embedding=4, hidden=4))
     vocab = Vocab(("mov", ".L1", ".L2"), reserved=4)

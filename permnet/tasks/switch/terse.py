@@ -68,7 +68,7 @@ def in_full(said: Sequence[str]) -> tuple[list[str], list[int]]:
     for i, token in enumerate(said):
         begins = bool(c) and c[-1] in _BEFORE_STATEMENT
         label = begins and (token == "default" or bool(_NUMBER.fullmatch(token)))
-        fallen = label and said[i + 1 : i + 2] == [_FELL]
+        fallen = label and i + 1 < len(said) and said[i + 1] == _FELL
         closes = token == "}" and depth == switch > 0
         ended = begins and c[-1] in (";", "}") and statement != "ret"
         if ended and (closes or (label and not fallen)):
