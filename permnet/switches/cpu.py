@@ -1,5 +1,6 @@
 """The processor that proofs run on: numbers with slopes, and the stretch of x they hold for."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -15,8 +16,10 @@ from permnet.binary.operands import (
 from permnet.switches.claim import Scrutinee
 from permnet.switches.effects import keeps_flags, written
 from permnet.switches.fixed import Known
+from permnet.switches.intervals import ignoring
 
 _FAR = 1 << 80  # beyond every number here
+_FEW = 1 << 8  # values that are as well gone through one by one
 _STOPS = {"call", "lcall", "ljmp", "ret", "retf", "retfq", "iret", "iretd", "iretq", "syscall"}
 _STOPS |= {
     "sysenter",
@@ -43,18 +46,20 @@ class UnprovenError(Exception):
 class Value:
     """`number` at x and `slope` more with each step of x, of which the low `bits` are known.
 
-    With a `base` it is an address: so much behind what that register held at the start.
+    With a `base` it is an address: so much behind what that register held at the start. With a
+    `mask` it is these bits of that number alone, of which only equality is followed.
     """
 
     number: int
     slope: int = 0
     base: str = ""
     bits: int = 64
+    mask: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """`cmp` of two numbers; the result of `logic` or of a `sum`, with 0; or a single `bit`."""
+    """`cmp` of two numbers, the left one `masked`; the result of `logic` or a `sum`; or a `bit`."""
 
     kind: str
     left: Value
@@ -151,7 +156,16 @@ class Cpu:
             return None
         whole, bits, low = GENERAL[name]
         value = self._registers.get(whole, Value(0, 0, whole))
-        return None if value is None else self._part(value, bits, low)
+        return None if value is None or value.mask else self._part(value, bits, low)
+
+    def _masked(self, operand: Operand, bits: int) -> Value | None:
+        """What a register holds if that is some bits of a number."""
+        if not isinstance(operand, Register) or operand.general is None:
+            return None
+        whole, width, low = operand.general
+        value = self._registers.get(whole)
+        known = value is not None and value.mask and value.bits == width == bits and not low
+        return value if known else None
 
     def _part(self, value: Value, bits: int, low: int = 0) -> Value | None:
         """Of a value the bits that are asked for, or the lower part of them that is known."""
@@ -177,8 +191,11 @@ class Cpu:
             before = self._registers.get(whole, Value(0, 0, whole))
             if low:
                 value = None
+            elif value.mask:
+                pass
             elif (
                 before
+                and not before.mask
                 and before.bits == 64
                 and value.bits >= bits
                 and not (before.base or before.slope)
@@ -260,6 +277,10 @@ class Cpu:
         if flags is None:
             raise UnprovenError("a jump depends on more than the scrutinee")
         left, right, bits = flags.left, flags.right, flags.bits
+        if flags.kind == "masked":
+            if condition not in ("e", "ne"):
+                raise UnprovenError(f"j{condition} behind a mask is not followed")
+            return self._is_one_of(left, right.number) == (condition == "e")
         if flags.kind == "bit":
             if condition not in ("b", "ae"):
                 raise UnprovenError(f"j{condition} behind bt is not followed")
@@ -278,6 +299,18 @@ class Cpu:
         if sign and not (left.base or right.base):
             left, right = self._signed(left, bits), self._signed(right, bits)
         return self._order(left, right) in orders
+
+    def _is_one_of(self, value: Value, number: int) -> bool:
+        """Whether a number is another under a mask: it is one of a few, or lies between two."""
+        found = ignoring(value.mask, number, value.bits)
+        after = bisect_left(found, value.number)
+        if after < len(found) and found[after] == value.number:
+            self._pinned(value)
+            return True
+        least = found[after - 1] + 1 if after else 0
+        most = found[after] - 1 if after < len(found) else (1 << value.bits) - 1
+        self._narrow(value, least, most)
+        return False
 
     def step(self, instruction: Instruction) -> None:
         """Run an instruction other than a jump."""
@@ -330,6 +363,10 @@ class Cpu:
         left = self._whole(operands[0], bits, end)
         right = self._value(operands[1], bits, end)
         self._flags = None
+        masked = self._masked(operands[0], bits) if mnemonic == "cmp" else None
+        if masked and right and right.bits >= bits and not (right.slope or right.base):
+            self._flags = Flags("masked", masked, right, bits)
+            return
         # Of the number of a bit only the low ones count.
         if left is None or right is None or right.bits < (8 if mnemonic == "bt" else bits):
             return
@@ -338,7 +375,7 @@ class Cpu:
         elif mnemonic == "test":
             both = left if operands[0] == operands[1] else self._and(left, right, bits)
             if both is not None:
-                self._flags = Flags("logic", both, Value(0), bits)
+                self._flags = Flags("masked" if both.mask else "logic", both, Value(0), bits)
         elif isinstance(operands[0], Register) and not (left.base or right.base):
             bit = self._pinned(left) >> self._pinned(right) % bits & 1
             self._flags = Flags("bit", Value(bit), Value(0), bits)
@@ -349,6 +386,9 @@ class Cpu:
         for value, mask in ((left, right), (right, left)):
             if not mask.slope and mask.number & (mask.number + 1) == 0:
                 return self._wrapped(value, mask.number.bit_length())
+            many = value.slope and not mask.slope and self.high - self.low > _FEW
+            if many and ignoring(mask.number, 0, bits):
+                return replace(value, bits=bits, mask=mask.number)
         return Value(self._pinned(left) & self._pinned(right))
 
     def _result(
@@ -420,7 +460,7 @@ class Cpu:
         else:
             found = Value(self._pinned(left) ^ self._pinned(right))
         if found is not None:
-            self._flags = Flags("logic", found, Value(0), bits)
+            self._flags = Flags("masked" if found.mask else "logic", found, Value(0), bits)
         return found
 
     def _sum(

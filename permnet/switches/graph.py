@@ -8,7 +8,7 @@ from permnet.binary.binary import Function
 from permnet.binary.decode import LONGEST_FUNCTION, Instruction, instructions
 from permnet.binary.operands import Memory
 from permnet.switches.fixed import FixedRegisters
-from permnet.switches.jumps import ENDS, is_jump, is_padding, jump_target
+from permnet.switches.jumps import ENDS, is_idle, is_jump, is_padding, jump_target
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,12 @@ class Graph:
     def block_of(self, address: int) -> int:
         """The start of the block that an address lies in."""
         return self._leaders[bisect_right(self._leaders, address) - 1]
+
+    def past_padding(self, address: int) -> int:
+        """The first address from one on where something is done."""
+        while (instruction := self.instruction(address)) and is_idle(instruction):
+            address = instruction.end
+        return address
 
     def instruction(self, address: int) -> Instruction | None:
         index = self._at.get(address)

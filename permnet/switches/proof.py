@@ -13,12 +13,13 @@ runs an instruction, `fixed`, `effects`, and the reader of the file.
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from permnet.switches.arrivals import Way, difference
 from permnet.switches.claim import Claim
 from permnet.switches.cpu import Cpu, UnprovenError
 from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Interval
-from permnet.switches.jumps import jump_target
+from permnet.switches.jumps import is_idle, jump_target
 
 MOST_RUNS = 20_000
 MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
@@ -34,12 +35,15 @@ def prove(graph: Graph, claim: Claim) -> None:
     expected = _expected(claim, last)
     starts = [low for (low, _), _ in expected]
     known = known_registers(graph, claim)
+    ways: set[Way] = set()
     x = runs = 0
     while x <= last:
         runs += 1
         if runs > MOST_RUNS:
             raise TooLongError(f"more than {MOST_RUNS} stretches of values")
-        high, target = _run(graph, claim, known, x)
+        high, way = _run(graph, claim, known, x)
+        target = way[-1]
+        ways.add(way)
         while x <= high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
@@ -47,6 +51,8 @@ def prove(graph: Graph, claim: Claim) -> None:
                 claimed = "no block" if wanted is None else f"{wanted:#x}"
                 raise UnprovenError(f"{label} leads to {target:#x}, not to {claimed}")
             x = min(end, high) + 1
+    if found := difference(graph, sorted(ways)):
+        raise UnprovenError(f"values come to {found[0]:#x} with different contents of {found[1]}")
 
 
 def known_registers(graph: Graph, claim: Claim) -> Known:
@@ -80,15 +86,19 @@ def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:
     return found
 
 
-def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[int, int]:
-    """The last value that goes the same way as x, and the claimed address that they reach."""
+def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[int, Way]:
+    """The last value that goes the same way as x, and that way, to a claimed address."""
     ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
     cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, known)
+    way = (claim.start,)
     for address, jumped in _path(graph, cpu, claim.start):
+        if jumped:
+            filled = graph.past_padding(way[-1]) == address
+            way = (*(way[:-1] if filled else way), address)
         if address in ends and address != claim.start:
             if not jumped:
                 raise UnprovenError(f"values come to {address:#x} through other code")
-            return cpu.high, address
+            return cpu.high, way
     raise UnprovenError(f"{claim.scrutinee.label(x)} reaches no block in {MOST_STEPS} steps")
 
 
@@ -105,6 +115,9 @@ def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
         instruction = graph.instruction(address)
         if instruction is None:
             raise UnprovenError(f"values leave the function to {address:#x}, which is not claimed")
+        if is_idle(instruction):
+            address = instruction.end
+            continue
         mnemonic = instruction.mnemonic
         jumped = mnemonic.startswith("j")
         if mnemonic == "jmp":

@@ -11,7 +11,7 @@ from typing import Literal
 
 from permnet.binary.decode import Instruction
 from permnet.binary.operands import Memory, Register
-from permnet.switches.effects import keeps_flags
+from permnet.switches.effects import FLAGS, keeps_flags, read
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.jumps import is_jump, jump_target
@@ -21,7 +21,7 @@ from permnet.switches.terms import Term, binary, bits_of, const, extended, signe
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
-MOST_IGNORED = 2  # bits that a test for several labels leaves out
+MOST_LEFT_OUT = 2  # bits that a test for several labels leaves out
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
@@ -87,16 +87,25 @@ class Walker:
         self._allowed = ("none",) if graph.is_unoptimised else ("none", "frame")
 
     def regions(self) -> Iterator[Region]:
+        """In order of their first tests; one that is part of another is left out."""
         inside: set[int] = set()
+        found: dict[int, Region] = {}
         for block in self.graph.blocks:
             if block.address in inside:
                 continue
             region = self.region(block)
             if region and not self._is_apart(region):
-                inside |= {self.graph.block_of(test.last.address) for test in region.tests}
+                tests = {self.graph.block_of(test.last.address) for test in region.tests}
                 chained = self._chained(region)
-                inside |= chained
-                yield replace(region, chain=len(chained))
+                inside |= tests | chained
+                found = {at: one for at, one in found.items() if not self._is_part(one, tests)}
+                found[block.address] = replace(region, chain=len(chained))
+        yield from found.values()
+
+    def _is_part(self, region: Region, tests: Collection[int]) -> bool:
+        """Whether a dispatch goes on with another one that nothing else leads to."""
+        head = region.head.address
+        return head in tests and self.graph.predecessors.get(head, set()) <= set(tests)
 
     def _chained(self, region: Region) -> set[int]:
         """The further tests of a chain of `if`, `else if`: what one misses the next one tries."""
@@ -170,6 +179,8 @@ class Walker:
             return False
         if following != self.graph.block(missed) and self._ends_loop(region, hit):
             return True
+        if region.has_table and self.graph.is_unoptimised:
+            return True  # it always asks for the side
         default = region.default()
         rest = [
             (low, high)
@@ -284,7 +295,8 @@ class Walker:
             lost = bounded and _depends(block, state, evaluator.x)
             lost = lost or _tests_several(state.flags, evaluator.x)
             return replace(edge, kind="lost") if lost else None
-        decided = follows and block == self.graph.block(edge.target)
+        piece = block == self.graph.block(edge.target)
+        decided = piece and (follows or _is_bit_test(before.flags, evaluator.x))
         return (block, state, edges) if len(edges) > 1 or decided else None
 
     def _stretch(self, address: int) -> BasicBlock | None:
@@ -300,9 +312,11 @@ class Walker:
         state = before.copy()
         for instruction in block.code:
             flags = state.flags
-            if instruction.mnemonic.startswith(("set", "cmov")) and flags:
+            if FLAGS in read(instruction) and not is_jump(instruction) and flags:
                 compared = flags.left[0] != "set" and value_of(flags.right) is not None
-                if compared and state.at >= block.address and _holds(flags.left, x):
+                about = flags.right if flags.kind == "bit" else flags.left
+                asked = (compared or flags.kind == "bit") and _holds(about, x)
+                if asked and state.at >= block.address:
                     return replace(edge, kind="computed")
             if instruction.mnemonic == "call" or is_jump(instruction):
                 return edge
@@ -334,7 +348,15 @@ class Walker:
                 for part, holds in evaluator.condition(last.mnemonic, state.flags, over):
                     way = (jumped, kinds[0]) if holds else (fallen, kinds[1])
                     parts.setdefault(way, []).append(part)
-        return [Edge(address, union(found), kind) for (address, kind), found in parts.items()]
+        return [
+            Edge(self._begins(address), union(found), kind)
+            for (address, kind), found in parts.items()
+        ]
+
+    def _begins(self, address: int) -> int:
+        """Where the code at an address begins; unoptimised, a `nop` stands for a block."""
+        unoptimised = self.graph.is_unoptimised
+        return address if unoptimised else self.graph.past_padding(address)
 
 
 def _is_mere_jump(instruction: Instruction) -> bool:
@@ -380,7 +402,14 @@ def _tests_several(flags: Flags | None, x: Term) -> bool:
     mask = value_of(flags.left[3])
     if mask is None or not _holds(flags.left[2], x):
         return False
-    return 1 <= bits_of(flags.left) - mask.bit_count() <= MOST_IGNORED
+    return 1 <= bits_of(flags.left) - mask.bit_count() <= MOST_LEFT_OUT
+
+
+def _is_bit_test(flags: Flags | None, x: Term) -> bool:
+    """Whether a test asks if x is one of the numbers of a mask's bits."""
+    if flags is None:
+        return False
+    return _holds(flags.right, x) if flags.kind == "bit" else any(_counts(flags.left))
 
 
 def _counts(term: Term) -> Iterator[Term]:
@@ -433,7 +462,9 @@ def _kinds(flags: Flags, mnemonic: str, x: Term) -> tuple[Kind, Kind]:
         inner = _kinds(Flags(*flags.left[3:6]), flags.left[2], x)
         return inner if mnemonic == "jne" else (inner[1], inner[0])
     if flags.kind == "bit":
-        return ("hit", "miss") if mnemonic == "jb" else ("miss", "hit")
+        top = (value_of(flags.left) or 0) >> (bits_of(flags.left) - 8)
+        inverted = top == 0xFF  # the bits of those that are not meant
+        return ("hit", "miss") if (mnemonic == "jb") != inverted else ("miss", "hit")
     if mnemonic not in ("je", "jne"):
         return "order", "order"
     left = flags.left[2] if flags.left[0] == "zext" else flags.left
