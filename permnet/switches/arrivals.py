@@ -86,7 +86,7 @@ class Brought:
         changed, stores = written(instruction)
         names = [*changed, *_vectors(operands), *([MEMORY] if stores else [])]
         for name in names + ([] if keeps_flags(instruction) else [FLAGS]):
-            self.contents[name] = self._number((name, done))
+            self.contents[name] = self._number(done)
             self._made_of[self.contents[name]] = parts
 
     def _serve(self, parts: Sequence[int]) -> None:

@@ -98,9 +98,15 @@ class Walker:
                 tests = {self.graph.block_of(test.last.address) for test in region.tests}
                 chained = self._chained(region)
                 inside |= tests | chained
-                found = {at: one for at, one in found.items() if not self._is_part(one, tests)}
+                if not self.graph.is_unoptimised and self._begins_tree(region):
+                    found = {at: one for at, one in found.items() if not self._is_part(one, tests)}
                 found[block.address] = replace(region, chain=len(chained))
         yield from found.values()
+
+    def _begins_tree(self, region: Region) -> bool:
+        """Whether the first test is a comparison of sizes."""
+        flags = tested_at(self.graph, region.head)
+        return flags is not None and "order" in _kinds(flags, region.head.last.mnemonic, region.x)
 
     def _is_part(self, region: Region, tests: Collection[int]) -> bool:
         """Whether a dispatch goes on with another one that nothing else leads to."""
