@@ -13,6 +13,7 @@ runs an instruction, `fixed`, `effects`, and the reader of the file.
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from permnet.switches.alike import is_jump_between, same_code
 from permnet.switches.arrivals import Way, difference
 from permnet.switches.claim import Claim
 from permnet.switches.cpu import Cpu, UnprovenError
@@ -35,22 +36,27 @@ def prove(graph: Graph, claim: Claim) -> None:
     expected = _expected(claim, last)
     starts = [low for (low, _), _ in expected]
     known = known_registers(graph, claim)
+    copies = _unlike_default(graph, claim)
     ways: set[Way] = set()
     x = runs = 0
     while x <= last:
         runs += 1
         if runs > MOST_RUNS:
             raise TooLongError(f"more than {MOST_RUNS} stretches of values")
-        high, way = _run(graph, claim, known, x)
+        cpu, way = _run(graph, claim, known, x)
         target = way[-1]
         ways.add(way)
-        while x <= high:
+        if not cpu.is_named:
+            copies.discard(target)
+        while x <= cpu.high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
                 label = claim.scrutinee.label(x)
                 claimed = "no block" if wanted is None else f"{wanted:#x}"
                 raise UnprovenError(f"{label} leads to {target:#x}, not to {claimed}")
-            x = min(end, high) + 1
+            x = min(end, cpu.high) + 1
+    if copies:
+        raise UnprovenError(f"values are tested for that lead to {min(copies):#x}: they are labels")
     if found := difference(graph, sorted(ways)):
         raise UnprovenError(f"values come to {found[0]:#x} with different contents of {found[1]}")
 
@@ -86,8 +92,21 @@ def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:
     return found
 
 
-def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[int, Way]:
-    """The last value that goes the same way as x, and that way, to a claimed address."""
+def _unlike_default(graph: Graph, claim: Claim) -> set[int]:
+    """The places of values without a label that do other than the default does."""
+    default = claim.default
+    return {
+        copy.target
+        for copy in claim.copies
+        if default is None
+        or not (
+            same_code(graph, copy.target, default) or is_jump_between(graph, copy.target, default)
+        )
+    }
+
+
+def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[Cpu, Way]:
+    """The processor at the end of a run, and the way that it went to a claimed address."""
     ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
     cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, known)
     way = (claim.start,)
@@ -98,7 +117,7 @@ def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[int, Way]:
         if address in ends and address != claim.start:
             if not jumped:
                 raise UnprovenError(f"values come to {address:#x} through other code")
-            return cpu.high, way
+            return cpu, way
     raise UnprovenError(f"{claim.scrutinee.label(x)} reaches no block in {MOST_STEPS} steps")
 
 
@@ -130,7 +149,7 @@ def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
             if target is None:
                 raise UnprovenError(f"{mnemonic} at {address:#x} is not followed")
             tested = instruction.end
-            address = target if cpu.holds(mnemonic[1:]) else instruction.end
+            address = target if cpu.jumps(mnemonic[1:]) else instruction.end
         else:
             cpu.step(instruction)
             address = instruction.end
