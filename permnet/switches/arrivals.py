@@ -18,12 +18,13 @@ from permnet.binary.decode import Instruction
 from permnet.binary.operands import Memory, Operand, Register
 from permnet.switches.effects import FLAGS, PRESERVED, keeps_flags, read, vector, written
 from permnet.switches.graph import BasicBlock, Graph
-from permnet.switches.jumps import jump_target
+from permnet.switches.jumps import is_idle, is_jump, jump_target
 
 Way = tuple[int, ...]  # the address of the first instruction, and where each jump led
 
 MEMORY = "memory"
-RETURNED = ("rax", "rdx", "xmm0", "xmm1")
+GIVEN = {"rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10", *(f"xmm{n}" for n in range(8))}
+RETURNED = {"rax", "rdx", "xmm0", "xmm1"}
 
 
 def difference(graph: Graph, ways: Iterable[Way]) -> tuple[int, str] | None:
@@ -43,8 +44,8 @@ def difference(graph: Graph, ways: Iterable[Way]) -> tuple[int, str] | None:
             if one.content(name) == other.content(name):
                 continue
             left = {way.contents[name] for way in (one, other) if name in way.contents}
-            called = name != FLAGS and not left <= served
-            if name == MEMORY or lives(graph, other.target, name, called):
+            work = name != FLAGS and not left <= served
+            if name == MEMORY or lives(graph, other.target, name, work):
                 return other.target, name
     return None
 
@@ -64,7 +65,8 @@ class Brought:
         for start in starts:
             block = graph.stretch(start)
             for instruction in block.code if block else ():
-                self._step(instruction)
+                if not is_idle(instruction):
+                    self._step(instruction)
 
     def content(self, name: str) -> int:
         return self.contents.get(name, self._number(("start", name)))
@@ -98,10 +100,11 @@ class Brought:
                 pending += self._made_of.get(number, ())
 
 
-def lives(graph: Graph, address: int, name: str, called: bool) -> bool:
-    """Whether what a register holds may be used from an address on.
+def lives(graph: Graph, address: int, name: str, work: bool) -> bool:
+    """Whether what a register holds is used from an address on.
 
-    With `called`, by what is called or returned to as well.
+    For `work` it is enough that one way may use it, what is called or returned to among them. What
+    is left over from tests is looked for up to the next jump: only some ways behind it are taken.
     """
     seen, pending = set[int](), [address]
     while pending:
@@ -110,37 +113,37 @@ def lives(graph: Graph, address: int, name: str, called: bool) -> bool:
             continue
         seen.add(start)
         block = next((found for part in graph.parts if (found := part.block(start))), None)
-        if block is None:  # another function goes on
-            if called:
-                return True
-            continue
-        used = _used(block, name, called)
+        if block is None:
+            return work  # another function goes on
+        used = _used(block, name, work)
         if used:
             return True
-        if used is None:
+        if used is None and work:
             pending += block.successors
-            if block.last.mnemonic == "jmp" and jump_target(block.last) is None and called:
+            if block.last.mnemonic == "jmp" and jump_target(block.last) is None:
                 return True  # through a table
     return False
 
 
-def _used(block: BasicBlock, name: str, called: bool) -> bool | None:
+def _used(block: BasicBlock, name: str, work: bool) -> bool | None:
     """Whether a block uses what a register holds; None if it leaves it alone."""
     for instruction in block.code:
         if instruction.mnemonic == "call":
-            if name == FLAGS or name not in PRESERVED:
-                return called
-        elif instruction.mnemonic == "ret":
-            return called and name in RETURNED
+            if name not in PRESERVED:
+                return work and name in GIVEN
+        elif instruction.mnemonic in ("ret", "ud2"):
+            return work and name in RETURNED and instruction.mnemonic == "ret"
         elif name in read(instruction):
             return True
+        elif is_jump(instruction) or is_idle(instruction):
+            continue
         elif name == FLAGS:
-            if not keeps_flags(instruction) and not instruction.mnemonic.startswith("j"):
+            if not keeps_flags(instruction):
                 return False
         elif name in {*written(instruction)[0], *_vectors(instruction.operands)}:
             first = instruction.operands[0] if instruction.operands else None
             narrow = isinstance(first, Register) and first.general and first.general[1] < 32
-            if not (narrow and called):
+            if not (narrow and work):
                 return False
     return None
 

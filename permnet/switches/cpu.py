@@ -19,7 +19,6 @@ from permnet.switches.fixed import Known
 from permnet.switches.intervals import ignoring
 
 _FAR = 1 << 80  # beyond every number here
-_MOST_NAMED = 1 << 12  # values of a range that a test is for
 _FEW = 1 << 8  # values that are as well gone through one by one
 _STOPS = {"call", "lcall", "ljmp", "ret", "retf", "retfq", "iret", "iretd", "iretq", "syscall"}
 _STOPS |= {
@@ -79,13 +78,14 @@ class Cpu:
         known: Known,
     ) -> None:
         self.x = x
-        self._last = (1 << scrutinee.bits) - 1
-        self.low, self.high = 0, self._last
+        self.low, self.high = 0, (1 << scrutinee.bits) - 1
         self._read = read
         self._registers: dict[str, Value | None] = {n: Value(v) for n, v in known.constants.items()}
         self._cells: dict[tuple[str, int], Value] = {}
         self._flags: Flags | None = None
-        self._named: bool | None = False
+        # Whether the last jump was for what a test names: one value, bits of a mask, an entry of a
+        # table. None where it was for what is less or more.
+        self.named: bool | None = False
         value = self._wrapped(Value(x - scrutinee.offset, 1), scrutinee.bits)
         value = replace(value, bits=scrutinee.bits)
         if isinstance(scrutinee.place, Memory):
@@ -272,7 +272,7 @@ class Cpu:
         target = self._whole(instruction.operands[0], 64, instruction.end)
         if target is None:
             raise UnprovenError(f"the jump at {instruction.address:#x} leads to what is not known")
-        self._named = True
+        self.named = True
         return self._pinned(target)
 
     def jumps(self, condition: str) -> bool:
@@ -284,18 +284,8 @@ class Cpu:
         if flags.kind == "logic" and not flags.left.slope:
             named = not named  # some bits of a mask are set
         by_size = flags.kind != "bit" and condition not in ("e", "ne")
-        self._named = None if by_size else taken == named
+        self.named = None if by_size else taken == named
         return taken
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the last jump was for values that a test is for: one, some bits, a short range.
-
-        What is left of such a test, and what lies beyond a bound, is not named.
-        """
-        if self._named is None:
-            return 0 < self.low and self.high < self._last and self.high - self.low < _MOST_NAMED
-        return self._named
 
     def holds(self, condition: str) -> bool:
         """Whether a condition is met."""

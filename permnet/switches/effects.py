@@ -29,6 +29,7 @@ _PLAIN = {"mov", "movzx", "movsx", "movsxd", "movabs", "lea", "add", "sub", "and
 _PLAIN |= {"not", "neg", "inc", "dec", "shl", "sal", "shr", "sar", "rol", "ror", "adc", "sbb"}
 _PLAIN |= {"bts", "btr", "btc", "bsf", "bsr", "bswap", "tzcnt", "lzcnt", "popcnt", "shld", "shrd"}
 _PLAIN |= {"andn", "shlx", "shrx", "sarx", "rorx", "pop", "lahf", "movbe"}
+_EXTENDS = {"cdq", "cqo", "cwd"}
 _SETS = {"lea", "pop", "tzcnt", "lzcnt", "popcnt"}
 _KEEPS_FLAGS = {
     "lea",
@@ -77,7 +78,7 @@ def read(instruction: Instruction) -> frozenset[str]:
     same = mnemonic in ("xor", "sub", "pxor", "xorps", "xorpd") and operands[1:] == (first,)
     if same or mnemonic in ("nop", "ud2"):
         return frozenset()
-    found: set[str] = set(_IMPLICIT.get(mnemonic, ()))
+    found: set[str] = {*_IMPLICIT.get(mnemonic, ()), *(("rax",) if mnemonic in _EXTENDS else ())}
     if mnemonic.startswith(("j", "set", "cmov")) or mnemonic in ("adc", "sbb"):
         found |= set() if mnemonic == "jmp" else {FLAGS}
     elif mnemonic not in _QUIET | {"call"} and not _is_known(instruction):

@@ -19,9 +19,10 @@ from permnet.switches.claim import Claim
 from permnet.switches.cpu import Cpu, UnprovenError
 from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
-from permnet.switches.intervals import Interval
+from permnet.switches.intervals import Interval, size
 from permnet.switches.jumps import is_idle, jump_target
 
+LONGEST_RANGE = 4096  # of labels: a longer one is what lies beyond a bound
 MOST_RUNS = 20_000
 MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
 
@@ -36,7 +37,7 @@ def prove(graph: Graph, claim: Claim) -> None:
     expected = _expected(claim, last)
     starts = [low for (low, _), _ in expected]
     known = known_registers(graph, claim)
-    copies = _unlike_default(graph, claim)
+    copies = _doubtful(graph, claim, last)
     ways: set[Way] = set()
     x = runs = 0
     while x <= last:
@@ -46,8 +47,8 @@ def prove(graph: Graph, claim: Claim) -> None:
         cpu, way = _run(graph, claim, known, x)
         target = way[-1]
         ways.add(way)
-        if not cpu.is_named:
-            copies.discard(target)
+        if cpu.named is False or (cpu.named is None and not copies.get(target)):
+            copies.pop(target, None)
         while x <= cpu.high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
@@ -92,11 +93,17 @@ def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:
     return found
 
 
-def _unlike_default(graph: Graph, claim: Claim) -> set[int]:
-    """The places of values without a label that do other than the default does."""
+def _doubtful(graph: Graph, claim: Claim, last: int) -> dict[int, bool]:
+    """The places of values without a label that do other than the default does.
+
+    With each whether its values are a range that comparisons of sizes may be there to find.
+    """
     default = claim.default
     return {
-        copy.target
+        copy.target: len(copy.values) == 1
+        and copy.values[0][0] > 0
+        and copy.values[0][1] < last
+        and size(copy.values) <= LONGEST_RANGE
         for copy in claim.copies
         if default is None
         or not (
@@ -112,7 +119,7 @@ def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[Cpu, Way]:
     way = (claim.start,)
     for address, jumped in _path(graph, cpu, claim.start):
         if jumped:
-            filled = graph.past_padding(way[-1]) == address
+            filled = graph.past_padding(way[-1]) != way[-1]
             way = (*(way[:-1] if filled else way), address)
         if address in ends and address != claim.start:
             if not jumped:
