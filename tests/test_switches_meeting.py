@@ -10,7 +10,7 @@ from permnet.binary import Function, assembled
 from permnet.switches.alike import same_code
 from permnet.switches.arrivals import lives
 from permnet.switches.claim import Block, Claim, Switch
-from permnet.switches.cpu import UnprovenError
+from permnet.switches.contents import UnprovenError
 from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import MOST_IGNORED, ignoring

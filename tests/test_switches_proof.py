@@ -11,7 +11,8 @@ from permnet.binary import Binary, assembled, instructions
 from permnet.binary.operands import Register
 from permnet.switches import terms
 from permnet.switches.claim import Scrutinee
-from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.contents import UnprovenError
+from permnet.switches.cpu import Cpu
 from permnet.switches.fixed import Known
 from permnet.switches.intervals import numbers, runs, size, union
 from permnet.switches.machine import State

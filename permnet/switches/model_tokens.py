@@ -21,12 +21,13 @@ from collections.abc import Collection, Iterator, Sequence
 
 from permnet.binary.decode import Instruction
 from permnet.errors import PermnetError
+from permnet.switches.asked import state_at
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, numbers, runs, size, union
 from permnet.switches.jumps import jump_target
 from permnet.switches.machine import Flags, State
-from permnet.switches.regions import MOST_LABELS, Edge, Region, state_at
+from permnet.switches.regions import MOST_LABELS, Edge, Region
 from permnet.switches.rules import FEWEST_LABELS, placed
 from permnet.switches.terms import Term, bits_of, const, signed, split, value_of
 

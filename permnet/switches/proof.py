@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from permnet.switches.alike import is_jump_between, same_code
 from permnet.switches.arrivals import Way, difference
 from permnet.switches.claim import Claim
-from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.contents import UnprovenError
+from permnet.switches.cpu import Cpu
 from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Interval, size

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from permnet.binary.operands import Memory, Register
 from permnet.switches.alike import is_jump_between, same_code
+from permnet.switches.asked import state_at, tested_at
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.default import has_default
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Intervals, moved, size
 from permnet.switches.place import places_of
-from permnet.switches.regions import MOST_LABELS, Region, state_at, tested_at
+from permnet.switches.regions import MOST_LABELS, Region
 from permnet.switches.terms import Term, bits_of, split
 from permnet.switches.terms import signed as signed_number
 
