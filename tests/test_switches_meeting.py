@@ -278,6 +278,14 @@ def test_without_an_optimiser_a_test_that_does_not_ask_for_the_side_is_an_if(fir
     assert labels_of(code) == [[99], [100, 102]]
 
 
+def test_without_an_optimiser_padding_is_a_block() -> None:
+    code = IF_BEFORE.format(first=-1).replace("12: call b", "12: nop\n    call b")
+    graph, claim = claimed(code)
+    first, second = claim.blocks
+    with pytest.raises(UnprovenError):
+        prove(graph, replace(claim, blocks=(first, replace(second, target=second.target + 1))))
+
+
 def claimed(code: str) -> tuple[Graph, Claim]:
     function = function_of(code)
     (switch,) = find_switches(function)

@@ -142,7 +142,7 @@ def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
         instruction = graph.instruction(address)
         if instruction is None:
             raise UnprovenError(f"values leave the function to {address:#x}, which is not claimed")
-        if is_idle(instruction):
+        if is_idle(instruction) and not graph.is_unoptimised:  # there it stands for a block
             address = instruction.end
             continue
         mnemonic = instruction.mnemonic
