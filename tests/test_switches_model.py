@@ -87,7 +87,8 @@ def test_a_wrong_claim_is_not_proven(wrong: str) -> None:
         ("after ; 5 ;", "3 addresses need as many answers"),
         ("after ; .L7 ; 9 ;", "neither labels"),
         ("5 ; 9 ; 1 ;", "values without a label"),
-        ("after ; after ; after ;", "2 labels or more"),
+        ("after ; after ; 9 ;", "are said to be none"),
+        ("after ; after ; after ;", "are said to be none"),
     ],
 )
 def test_what_is_no_claim_is_refused_with_a_reason(said: str, reason: str) -> None:

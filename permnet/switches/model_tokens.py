@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from permnet.binary.decode import Instruction
 from permnet.errors import PermnetError
+from permnet.switches.alike import same_code
 from permnet.switches.asked import state_at
 from permnet.switches.claim import Block, Claim, Scrutinee
 from permnet.switches.graph import BasicBlock, Graph
@@ -261,7 +262,8 @@ def claimed(
 ) -> Iterator[Claim]:
     """What an answer says of a dispatch, with each place where its value lies.
 
-    Of several addresses for values without a label the one that most lead to is the default.
+    Of several addresses for values without a label the one that most lead to is the default. The
+    others do the same or are reached by values beyond a bound, which is more than a proof asks for.
     """
     found = leaves(region)
     parts: list[list[str]] = [[]]
@@ -279,6 +281,9 @@ def claimed(
     words = {told[address][0] for address in rest}
     if len(words) != 1:
         raise PermnetError("values without a label need one answer, `default` or `after`")
+    for address in rest[1:]:
+        if size(reached[address]) <= MOST_LABELS and not same_code(graph, address, rest[0]):
+            raise PermnetError(f"the labels that lead to {address:#x} are said to be none")
     copies = tuple(Block(address, reached[address]) for address in rest[1:])
     if sum(size(block.values) for block in blocks) < FEWEST_LABELS:
         raise PermnetError(f"a switch has {FEWEST_LABELS} labels or more")
