@@ -1,6 +1,6 @@
 """Real switches with the truth beside them, out of Debian's source packages.
 
-    python -m benchmarks.realset --out DIR [--packages lua5.4 zlib] [--results results/realset.json]
+    python -m benchmarks.realset --out DIR [--set first] [--packages bzip2 lz4] [--results FILE]
 
 Each package is fetched, built as it builds itself, and each of its C files compiled again with gcc
 at -O0, at -O0 without jump tables, and at -O2. `DIR/switches.jsonl` then has a line for each
@@ -26,9 +26,7 @@ from typing import Any
 from benchmarks.realset_clang import SourceSwitch, source_switches
 from benchmarks.realset_gcc import Dispatch, WrittenSwitch, lowered, written
 from benchmarks.realset_packages import (
-    HELD_OUT,
-    ONCE_HELD_OUT,
-    PACKAGES,
+    SETS,
     Archive,
     Package,
     Unit,
@@ -267,15 +265,12 @@ def _unique(records: list[Record]) -> list[Record]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--set", choices=SETS, default="development", help="which packages")
     parser.add_argument("--packages", nargs="+", metavar="NAME", help="only these")
-    kept = parser.add_mutually_exclusive_group()
-    kept.add_argument("--held-out", action="store_true", help="the packages kept for the end")
-    kept.add_argument("--once-held-out", action="store_true", help="those kept at first")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, help="also write the statistics there")
     args = parser.parse_args()
-    packages = HELD_OUT if args.held_out else ONCE_HELD_OUT if args.once_held_out else PACKAGES
-    known = {package.name: package for package in packages}
+    known = {package.name: package for package in SETS[args.set]}
     for name in args.packages or ():
         if name not in known:
             raise unknown("package", name, known)

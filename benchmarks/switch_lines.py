@@ -130,8 +130,8 @@ class Origin:
 def _only_joins(true: Switch, answer: Switch) -> bool:
     """Whether, of the switch's own labels, none of one block are told apart."""
     own = labels(true, true["bits"])
-    blocks = [[*(group & own)] for group in groups(answer, true["bits"])]
-    return difference(true, {"blocks": blocks}) == "coarser"
+    kept = {"blocks": [[*(group & own)] for group in groups(answer, true["bits"])]}
+    return same_partition(true, kept) or difference(true, kept) == "coarser"
 
 
 def _only_drops(true: Switch, answer: Switch) -> bool:

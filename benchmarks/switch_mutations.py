@@ -23,7 +23,7 @@ from permnet.binary import open_binary
 from permnet.binary.operands import Memory, Register
 from permnet.provenance import provenance
 from permnet.switches.claim import Block, Claim
-from permnet.switches.cpu import UnprovenError
+from permnet.switches.contents import UnprovenError
 from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import numbers, runs

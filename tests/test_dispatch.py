@@ -14,7 +14,7 @@ from permnet.batch import Batch, pad
 from permnet.errors import PermnetError
 from permnet.models import PermNetI
 from permnet.scoring import grade, score
-from permnet.switches.cpu import UnprovenError
+from permnet.switches.contents import UnprovenError
 from permnet.switches.graph import Graph
 from permnet.switches.model_data import dispatches, examples, generate
 from permnet.switches.model_tokens import AFTER, BLOCKS, DEFAULT, END, TO, claimed, scrutinee_of

@@ -10,7 +10,7 @@ from benchmarks.switch_large import write_program
 from benchmarks.switch_mutations import KINDS, altered
 from permnet.binary import Binary, assembled, open_binary
 from permnet.switches.claim import Block, Switch
-from permnet.switches.cpu import UnprovenError
+from permnet.switches.contents import UnprovenError
 from permnet.switches.emulate import checked_values, cross_check
 from permnet.switches.find import find_switches
 from permnet.switches.fixed import Known

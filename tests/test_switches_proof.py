@@ -11,7 +11,8 @@ from permnet.binary import Binary, assembled, instructions
 from permnet.binary.operands import Register
 from permnet.switches import terms
 from permnet.switches.claim import Scrutinee
-from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.contents import UnprovenError
+from permnet.switches.cpu import Cpu
 from permnet.switches.fixed import Known
 from permnet.switches.intervals import numbers, runs, size, union
 from permnet.switches.machine import State
@@ -128,6 +129,10 @@ BODIES = [
     "push rdi\n mov eax, [rsp]\n cmp eax, {n}",
     "mov rax, 0x1122334455667788\n mov ecx, edi\n and ecx, 63\n bt rax, rcx",
     "mov eax, 1\n mov ecx, edi\n and ecx, 31\n shl eax, cl\n test eax, 0x10204",
+    "and edi, -3",
+    "test edi, -0x22",
+    "mov eax, edi\n and eax, -5\n cmp eax, {m}",
+    "lea eax, [rdi - {n}]\n and eax, 0xffffffdf\n cmp eax, {b}",
     "cmp edi, {n}\n setl al\n test al, al",
     "cmp edi, {n}\n seta al\n movzx eax, al\n cmp eax, 1",
     "mov eax, edi\n cdqe\n cmp rax, {n}",

@@ -1,5 +1,6 @@
-"""The processor that proofs run on: numbers with slopes, and the stretch of x they hold for."""
+"""The processor that proofs run on: what instructions do to numbers with slopes."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -7,16 +8,17 @@ from permnet.binary.decode import Instruction
 from permnet.binary.operands import (
     GENERAL,
     Memory,
-    Number,
     Operand,
     Register,
     operation_bits,
 )
 from permnet.switches.claim import Scrutinee
+from permnet.switches.contents import Contents, UnprovenError, Value
 from permnet.switches.effects import keeps_flags, written
 from permnet.switches.fixed import Known
+from permnet.switches.intervals import ignoring
 
-_FAR = 1 << 80  # beyond every number here
+_FEW = 1 << 8  # values that are as well gone through one by one
 _STOPS = {"call", "lcall", "ljmp", "ret", "retf", "retfq", "iret", "iretd", "iretq", "syscall"}
 _STOPS |= {
     "sysenter",
@@ -35,26 +37,9 @@ _STOPS |= {"loop", "loope", "loopne", "xbegin", "xabort"}
 _EXTENDS = {"cdqe": ("eax", "rax"), "cwde": ("ax", "eax"), "cbw": ("al", "ax")}
 
 
-class UnprovenError(Exception):
-    """Why a claim is not proven: it is wrong, or the code does what is not followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """`number` at x and `slope` more with each step of x, of which the low `bits` are known.
-
-    With a `base` it is an address: so much behind what that register held at the start.
-    """
-
-    number: int
-    slope: int = 0
-    base: str = ""
-    bits: int = 64
-
-
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """`cmp` of two numbers; the result of `logic` or of a `sum`, with 0; or a single `bit`."""
+    """`cmp` of two numbers, the left one `masked`; the result of `logic` or a `sum`; or a `bit`."""
 
     kind: str
     left: Value
@@ -62,8 +47,8 @@ class Flags:
     bits: int
 
 
-class Cpu:
-    """One run. `low` to `high` are the values of the scrutinee that take the same way as x."""
+class Cpu(Contents):
+    """One run, instruction by instruction."""
 
     def __init__(
         self,
@@ -72,194 +57,42 @@ class Cpu:
         x: int,
         known: Known,
     ) -> None:
-        self.x = x
-        self.low, self.high = 0, (1 << scrutinee.bits) - 1
-        self._read = read
-        self._registers: dict[str, Value | None] = {n: Value(v) for n, v in known.constants.items()}
-        self._cells: dict[tuple[str, int], Value] = {}
+        super().__init__(read, scrutinee, x, known)
         self._flags: Flags | None = None
-        value = self._wrapped(Value(x - scrutinee.offset, 1), scrutinee.bits)
-        value = replace(value, bits=scrutinee.bits)
-        if isinstance(scrutinee.place, Memory):
-            address = self._address(scrutinee.place, 0)
-            if address is None:
-                raise UnprovenError("the scrutinee's place in memory is not followed")
-            self._cells[address.base, address.number] = value
-        else:
-            whole, bits, low = GENERAL[scrutinee.place.name]
-            if low or bits != scrutinee.bits:
-                raise UnprovenError(f"{scrutinee.place.name} does not have {scrutinee.bits} bits")
-            alone = known.bits.get(whole, 64) <= bits  # nothing stands above it
-            self._registers[whole] = replace(value, bits=64) if alone else value
-            for name, one in known.sums.items():
-                if one.source == whole and (alone or one.bits <= bits):
-                    self._registers[name] = self._wrapped(
-                        Value(value.number + one.number, 1), one.bits
-                    )
-
-    # The stretch
-
-    def _narrow(self, value: Value, least: int, most: int) -> None:
-        """Keep to the x for which a value stays within bounds that hold it now."""
-        if value.slope:
-            below, above = value.number - least, most - value.number
-            if value.slope < 0:
-                below, above = above, below
-            step = abs(value.slope)
-            self.low = max(self.low, self.x - below // step)
-            self.high = min(self.high, self.x + above // step)
-
-    def _pinned(self, value: Value) -> int:
-        """A number that nothing more is known of: for this x alone, if it depends on x."""
-        if value.base:
-            raise UnprovenError("a number comes from an address that is not known")
-        if value.slope:
-            self.low = self.high = self.x
-        return value.number
-
-    def _wrapped(self, value: Value, bits: int) -> Value:
-        lap = value.number >> bits
-        self._narrow(value, lap << bits, ((lap + 1) << bits) - 1)
-        return Value(value.number - (lap << bits), value.slope)
-
-    def _signed(self, value: Value, bits: int) -> Value:
-        half = 1 << (bits - 1)
-        if value.number < half:
-            self._narrow(value, 0, half - 1)
-            return value
-        self._narrow(value, half, 2 * half - 1)
-        return Value(value.number - 2 * half, value.slope)
-
-    def _order(self, left: Value, right: Value) -> int:
-        """Whether left is less (-1), the same (0) or more (1)."""
-        if left.base or right.base:
-            raise UnprovenError("an address that is not known is compared")
-        difference = Value(left.number - right.number, left.slope - right.slope)
-        if difference.number == 0:
-            self._pinned(difference)
-            return 0
-        if difference.number < 0:
-            self._narrow(difference, -_FAR, -1)
-            return -1
-        self._narrow(difference, 1, _FAR)
-        return 1
-
-    # Operands
-
-    def _register(self, name: str) -> Value | None:
-        if name not in GENERAL:
-            return None
-        whole, bits, low = GENERAL[name]
-        value = self._registers.get(whole, Value(0, 0, whole))
-        return None if value is None else self._part(value, bits, low)
-
-    def _part(self, value: Value, bits: int, low: int = 0) -> Value | None:
-        """Of a value the bits that are asked for, or the lower part of them that is known."""
-        if value.base:
-            return value if bits == 64 else None
-        if low:
-            known = value.bits >= low + bits
-            return Value(self._pinned(value) >> low & ((1 << bits) - 1)) if known else None
-        if value.bits < bits:
-            return value
-        return self._wrapped(value, bits)
-
-    def _whole(self, operand: Operand, bits: int, end: int) -> Value | None:
-        """An operand of which all bits are known."""
-        value = self._value(operand, bits, end)
-        return value if value is not None and value.bits >= bits else None
-
-    def _set(self, name: str, value: Value | None) -> None:
-        whole, bits, low = GENERAL[name]
-        if value is not None and value.base and bits < 64:
-            value = None
-        if bits < 32 and value is not None:
-            before = self._registers.get(whole, Value(0, 0, whole))
-            if low:
-                value = None
-            elif (
-                before
-                and before.bits == 64
-                and value.bits >= bits
-                and not (before.base or before.slope)
-            ):
-                value = Value(before.number >> bits << bits | value.number, value.slope)
-            else:
-                value = replace(value, bits=min(value.bits, bits))
-        self._registers[whole] = value
-
-    def _address(self, memory: Memory, end: int) -> Value | None:
-        """Unknown registers in it are told apart by name."""
-        if memory.segment:
-            return None
-        number, slope, bases = memory.displacement + (end if memory.base == "rip" else 0), 0, []
-        known = 64
-        for name, scale in ((memory.base, 1), (memory.index, memory.scale)):
-            if name and name != "rip":
-                part = self._register(name)
-                if part is None:
-                    return None
-                number += part.number * scale
-                slope += part.slope * scale
-                known = min(known, part.bits)
-                if part.base:
-                    bases.append(f"{part.base}*{scale}")
-        if bases:
-            plain = known == 64 and not slope
-            return Value(number, 0, "+".join(sorted(bases))) if plain else None
-        return replace(self._wrapped(Value(number, slope), known), bits=known)
-
-    def _load(self, memory: Memory, bits: int, end: int) -> Value | None:
-        address = self._address(memory, end)
-        if address is None or address.bits < 64:
-            return None
-        cell = self._cells.get((address.base, address.number))
-        if cell is not None and not address.slope:
-            return self._part(cell, bits)
-        if address.base or bits > 64:
-            return None
-        content = self._read(self._pinned(address), bits // 8)
-        return None if content is None else Value(int.from_bytes(content, "little"))
-
-    def _store(self, memory: Memory, bits: int, value: Value | None, end: int) -> None:
-        """Cells that may be another name for the same place are forgotten."""
-        address = self._address(memory, end)
-        if address is None or address.slope or address.bits < 64:
-            self._cells.clear()
-            return
-        first, size = address.number, bits // 8
-        self._cells = {
-            (base, at): cell
-            for (base, at), cell in self._cells.items()
-            if base == address.base and (at + cell.bits // 8 <= first or first + size <= at)
-        }
-        if value is not None and (bits == 64 or not value.base):
-            known = min(value.bits, bits)
-            stored = Value(value.number, value.slope, value.base, known)
-            self._cells[address.base, address.number] = stored
-
-    def _value(self, operand: Operand, bits: int, end: int) -> Value | None:
-        if isinstance(operand, Number):
-            return Value(operand.value % (1 << bits))
-        if isinstance(operand, Register):
-            return self._register(operand.name)
-        return self._load(operand, operand.bits or bits, end)
-
-    # Instructions
+        # Whether the last jump was for what a test names: one value, bits of a mask, an entry of a
+        # table. None where it was for what is less or more.
+        self.named: bool | None = False
 
     def address_of(self, instruction: Instruction) -> int:
         """Where an indirect jump leads."""
         target = self._whole(instruction.operands[0], 64, instruction.end)
         if target is None:
             raise UnprovenError(f"the jump at {instruction.address:#x} leads to what is not known")
+        self.named = True
         return self._pinned(target)
 
-    def holds(self, condition: str) -> bool:
+    def jumps(self, condition: str) -> bool:
         """Whether a jump is taken."""
+        taken = self.holds(condition)
+        flags = self._flags
+        assert flags is not None
+        named = condition in ("e", "b") if flags.kind == "bit" else condition == "e"
+        if flags.kind == "logic" and not flags.left.slope:
+            named = not named  # some bits of a mask are set
+        by_size = flags.kind != "bit" and condition not in ("e", "ne")
+        self.named = None if by_size else taken == named
+        return taken
+
+    def holds(self, condition: str) -> bool:
+        """Whether a condition is met."""
         flags = self._flags
         if flags is None:
             raise UnprovenError("a jump depends on more than the scrutinee")
         left, right, bits = flags.left, flags.right, flags.bits
+        if flags.kind == "masked":
+            if condition not in ("e", "ne"):
+                raise UnprovenError(f"j{condition} behind a mask is not followed")
+            return self._is_one_of(left, right.number) == (condition == "e")
         if flags.kind == "bit":
             if condition not in ("b", "ae"):
                 raise UnprovenError(f"j{condition} behind bt is not followed")
@@ -278,6 +111,18 @@ class Cpu:
         if sign and not (left.base or right.base):
             left, right = self._signed(left, bits), self._signed(right, bits)
         return self._order(left, right) in orders
+
+    def _is_one_of(self, value: Value, number: int) -> bool:
+        """Whether a number is another under a mask: it is one of a few, or lies between two."""
+        found = ignoring(value.mask, number, value.bits)
+        after = bisect_left(found, value.number)
+        if after < len(found) and found[after] == value.number:
+            self._pinned(value)
+            return True
+        least = found[after - 1] + 1 if after else 0
+        most = found[after] - 1 if after < len(found) else (1 << value.bits) - 1
+        self._narrow(value, least, most)
+        return False
 
     def step(self, instruction: Instruction) -> None:
         """Run an instruction other than a jump."""
@@ -330,6 +175,10 @@ class Cpu:
         left = self._whole(operands[0], bits, end)
         right = self._value(operands[1], bits, end)
         self._flags = None
+        masked = self._masked(operands[0], bits) if mnemonic == "cmp" else None
+        if masked and right and right.bits >= bits and not (right.slope or right.base):
+            self._flags = Flags("masked", masked, right, bits)
+            return
         # Of the number of a bit only the low ones count.
         if left is None or right is None or right.bits < (8 if mnemonic == "bt" else bits):
             return
@@ -338,7 +187,7 @@ class Cpu:
         elif mnemonic == "test":
             both = left if operands[0] == operands[1] else self._and(left, right, bits)
             if both is not None:
-                self._flags = Flags("logic", both, Value(0), bits)
+                self._flags = Flags("masked" if both.mask else "logic", both, Value(0), bits)
         elif isinstance(operands[0], Register) and not (left.base or right.base):
             bit = self._pinned(left) >> self._pinned(right) % bits & 1
             self._flags = Flags("bit", Value(bit), Value(0), bits)
@@ -349,6 +198,9 @@ class Cpu:
         for value, mask in ((left, right), (right, left)):
             if not mask.slope and mask.number & (mask.number + 1) == 0:
                 return self._wrapped(value, mask.number.bit_length())
+            many = value.slope and not mask.slope and self.high - self.low > _FEW
+            if many and ignoring(mask.number, 0, bits):
+                return replace(value, bits=bits, mask=mask.number)
         return Value(self._pinned(left) & self._pinned(right))
 
     def _result(
@@ -420,7 +272,7 @@ class Cpu:
         else:
             found = Value(self._pinned(left) ^ self._pinned(right))
         if found is not None:
-            self._flags = Flags("logic", found, Value(0), bits)
+            self._flags = Flags("masked" if found.mask else "logic", found, Value(0), bits)
         return found
 
     def _sum(

@@ -7,11 +7,8 @@ tells, and the guess rests on habit: `default: return 0;` in the switch, a call 
 
 from collections.abc import Collection
 
-from permnet.binary.decode import Instruction
 from permnet.switches.graph import BasicBlock, Graph
-from permnet.switches.jumps import is_jump, jump_target
-
-LONGEST_ENDING = 24  # instructions
+from permnet.switches.jumps import jump_target
 
 _EPILOGUE = {"nop", "mov", "add", "lea", "leave", "pop", "ret", "endbr64"}
 
@@ -56,41 +53,3 @@ def _returns(graph: Graph, address: int) -> bool:
         and block.code[0].mnemonic != "nop"
         and all(i.mnemonic in _EPILOGUE and "ax" not in i.text[:3] for i in block.code)
     )
-
-
-def same_code(graph: Graph, one: int, other: int) -> bool:
-    """Whether two places do the same until they meet or leave, the removal of the frame aside.
-
-    An optimiser that makes the frame late has one end for values that came before it and another
-    for the rest, and it copies short blocks. Without an optimiser equal blocks are two blocks.
-    """
-    if graph.is_unoptimised:
-        return False
-    for _ in range(LONGEST_ENDING):
-        left, right = _next(graph, one), _next(graph, other)
-        if left is None or right is None:
-            return False
-        if left.address == right.address:
-            return True
-        if (left.mnemonic, left.text) != (right.mnemonic, right.text):
-            return False
-        if is_jump(left):
-            return left.mnemonic == "ret" or (left.mnemonic == "jmp" and bool(jump_target(left)))
-        one, other = left.end, right.end
-    return False
-
-
-def _next(graph: Graph, address: int) -> Instruction | None:
-    """The instruction run next, past jumps within the function and what removes the frame."""
-    for _ in range(LONGEST_ENDING):
-        instruction = graph.instruction(address)
-        if instruction is None:
-            return None
-        target = jump_target(instruction)
-        if instruction.mnemonic == "jmp" and target is not None and graph.instruction(target):
-            address = target
-        elif instruction.mnemonic in ("pop", "nop", "leave") or instruction.text[:3] == "rsp":
-            address = instruction.end
-        else:
-            return instruction
-    return None

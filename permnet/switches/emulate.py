@@ -10,7 +10,7 @@ from typing import Any
 from permnet.binary.binary import Binary
 from permnet.binary.operands import GENERAL, Memory
 from permnet.switches.claim import Claim
-from permnet.switches.cpu import UnprovenError
+from permnet.switches.contents import UnprovenError
 from permnet.switches.fixed import Known
 from permnet.switches.intervals import numbers, size
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from permnet.binary.binary import Function
 from permnet.errors import PermnetError
 from permnet.switches.claim import Claim, Switch
-from permnet.switches.cpu import UnprovenError
+from permnet.switches.contents import UnprovenError
 from permnet.switches.emulate import cross_check
 from permnet.switches.graph import Graph
 from permnet.switches.proof import TooLongError, known_registers, prove

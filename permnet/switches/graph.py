@@ -3,12 +3,15 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import dropwhile, islice, pairwise
 
 from permnet.binary.binary import Function
 from permnet.binary.decode import LONGEST_FUNCTION, Instruction, instructions
 from permnet.binary.operands import Memory
 from permnet.switches.fixed import FixedRegisters
-from permnet.switches.jumps import ENDS, is_jump, is_padding, jump_target
+from permnet.switches.jumps import ENDS, is_idle, is_jump, is_padding, jump_target
+
+_OPENING = ("endbr64", "push", "sub")
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,12 @@ class Graph:
         """The start of the block that an address lies in."""
         return self._leaders[bisect_right(self._leaders, address) - 1]
 
+    def past_padding(self, address: int) -> int:
+        """The first address from one on where something is done."""
+        while (instruction := self.instruction(address)) and is_idle(instruction):
+            address = instruction.end
+        return address
+
     def instruction(self, address: int) -> Instruction | None:
         index = self._at.get(address)
         return None if index is None else self.code[index]
@@ -127,9 +136,23 @@ class Graph:
         framed = opening[:2] == [("push", "rbp"), ("mov", "rbp, rsp")]
         if not framed:
             return False
-        saves = any(i.mnemonic == "mov" and _uses_frame(i, 0) for i in self.code[2:6])
+        body = dropwhile(lambda i: i.mnemonic in _OPENING or i.text[:8] == "rbp, rsp", self.code)
+        saves = any(i.mnemonic == "mov" and _uses_frame(i, 0) for i in islice(body, 3))
+        most = len(self.code)
         return (
-            saves or self._compares_twice or 6 * sum(map(_uses_frame, self.code)) >= len(self.code)
+            saves
+            or self._compares_twice
+            or 6 * sum(map(_uses_frame, self.code)) >= most
+            or 40 * self._moves_twice >= most
+        )
+
+    @property
+    def _moves_twice(self) -> int:
+        """How often an address is moved on from where it was computed, as it is for each call."""
+        return sum(
+            one.mnemonic == "lea" and after.mnemonic == "mov" and after.operands[1:] == source
+            for one, after in pairwise(self.code)
+            if (source := one.operands[:1])
         )
 
     @property

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+MOST_IGNORED = 8  # bits that a test for several numbers leaves out
+
 Interval = tuple[int, int]
 Intervals = tuple[Interval, ...]
 
@@ -47,3 +49,19 @@ def numbers(intervals: Intervals) -> list[int]:
 def runs(values: Iterable[int]) -> Intervals:
     """The set of these numbers."""
     return union((value, value) for value in values)
+
+
+def ignoring(mask: int, number: int, bits: int) -> list[int]:
+    """All numbers of so many bits that are `number` under a mask, if few bits are left out.
+
+    >>> ignoring(0b1101, 0b0001, 4)
+    [1, 3]
+    """
+    out = (1 << bits) - 1 & ~mask
+    if number & out or not 1 <= out.bit_count() <= MOST_IGNORED:
+        return []
+    found, part = [number], out
+    while part:
+        found.append(number | part)
+        part = (part - 1) & out
+    return sorted(found)

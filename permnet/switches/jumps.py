@@ -12,9 +12,16 @@ def is_jump(instruction: Instruction) -> bool:
     return mnemonic.startswith("j") or mnemonic in ENDS or mnemonic in _LOOPS
 
 
+def is_idle(instruction: Instruction) -> bool:
+    """What does nothing but fill."""
+    return instruction.mnemonic == "nop" or (
+        instruction.mnemonic == "xchg" and instruction.text == "ax, ax"
+    )
+
+
 def is_padding(instruction: Instruction) -> bool:
     """What compilers put between blocks to align them."""
-    return instruction.mnemonic in ("nop", "int3") or instruction.text == "ax, ax"
+    return instruction.mnemonic == "int3" or is_idle(instruction)
 
 
 def jump_target(instruction: Instruction) -> int | None:

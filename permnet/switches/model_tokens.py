@@ -21,13 +21,14 @@ from collections.abc import Collection, Iterator, Sequence
 
 from permnet.binary.decode import Instruction
 from permnet.errors import PermnetError
+from permnet.switches.alike import same_code
+from permnet.switches.asked import state_at
 from permnet.switches.claim import Block, Claim, Scrutinee
-from permnet.switches.default import same_code
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, numbers, runs, size, union
 from permnet.switches.jumps import jump_target
 from permnet.switches.machine import Flags, State
-from permnet.switches.regions import MOST_LABELS, Edge, Region, state_at
+from permnet.switches.regions import MOST_LABELS, Edge, Region
 from permnet.switches.rules import FEWEST_LABELS, placed
 from permnet.switches.terms import Term, bits_of, const, signed, split, value_of
 
@@ -262,8 +263,7 @@ def claimed(
     """What an answer says of a dispatch, with each place where its value lies.
 
     Of several addresses for values without a label the one that most lead to is the default. The
-    others do the same or are reached by values beyond a bound: no proof would find labels that are
-    said to be none.
+    others do the same or are reached by values beyond a bound, which is more than a proof asks for.
     """
     found = leaves(region)
     parts: list[list[str]] = [[]]

@@ -6,7 +6,7 @@ with each step up to x = high, and stays within the bits of the term all the way
 
 from collections.abc import Callable, Iterator
 
-from permnet.switches.intervals import Interval
+from permnet.switches.intervals import Interval, ignoring, union
 from permnet.switches.machine import Flags
 from permnet.switches.terms import (
     Term,
@@ -131,6 +131,26 @@ class Evaluator:
                     raise UnknownError
         return found
 
+    def _is_one_of(
+        self, term: Term, numbers: list[int], over: Interval
+    ) -> Iterator[tuple[Interval, bool]]:
+        """Intervals of x, and whether a term is one of some numbers over them."""
+        bits = bits_of(term)
+        hits = union(
+            part
+            for number in numbers
+            for part, order in self.compare(term, const(number, bits), over, False)
+            if order == 0
+        )
+        start, last = over
+        for low, high in hits:
+            if start < low:
+                yield (start, low - 1), False
+            yield (low, high), True
+            start = high + 1
+        if start <= last:
+            yield (start, last), False
+
     def condition(
         self, mnemonic: str, flags: Flags, over: Interval
     ) -> Iterator[tuple[Interval, bool]]:
@@ -150,10 +170,26 @@ class Evaluator:
         left, right = flags.left, flags.right
         if flags.kind == "result" and mnemonic not in ("je", "jne", "js", "jns"):
             raise UnknownError
+        if mnemonic in ("je", "jne") and (several := _several(left, right)):
+            for part, equal in self._is_one_of(left[2], several, over):
+                yield part, equal == (mnemonic == "je")
+            return
         if flags.kind == "cmp" and mnemonic in ("js", "jns"):
             left, right = binary("sub", left, right), const(0, bits_of(left))
         for part, order in self.compare(left, right, over, sign):
             yield part, order in orders
+
+
+def _several(left: Term, right: Term) -> list[int]:
+    """The numbers that are the same as `right` but for bits that a mask in `left` leaves out.
+
+    None if that is no such test, or the numbers are few enough to be gone through.
+    """
+    number = value_of(right)
+    mask = value_of(left[3]) if left[0] == "and" else None
+    if mask is None or number is None or bits_of(left) <= 8:
+        return []
+    return ignoring(mask, number, bits_of(left))
 
 
 def constants(pieces: list[Piece]) -> Iterator[Piece]:

@@ -13,13 +13,17 @@ runs an instruction, `fixed`, `effects`, and the reader of the file.
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from permnet.switches.alike import is_jump_between, same_code
+from permnet.switches.arrivals import Way, difference
 from permnet.switches.claim import Claim
-from permnet.switches.cpu import Cpu, UnprovenError
+from permnet.switches.contents import UnprovenError
+from permnet.switches.cpu import Cpu
 from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
-from permnet.switches.intervals import Interval
-from permnet.switches.jumps import jump_target
+from permnet.switches.intervals import Interval, size
+from permnet.switches.jumps import is_idle, jump_target
 
+LONGEST_RANGE = 4096  # of labels: a longer one is what lies beyond a bound
 MOST_RUNS = 20_000
 MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
 
@@ -34,19 +38,29 @@ def prove(graph: Graph, claim: Claim) -> None:
     expected = _expected(claim, last)
     starts = [low for (low, _), _ in expected]
     known = known_registers(graph, claim)
+    copies = _doubtful(graph, claim, last)
+    ways: set[Way] = set()
     x = runs = 0
     while x <= last:
         runs += 1
         if runs > MOST_RUNS:
             raise TooLongError(f"more than {MOST_RUNS} stretches of values")
-        high, target = _run(graph, claim, known, x)
-        while x <= high:
+        cpu, way = _run(graph, claim, known, x)
+        target = way[-1]
+        ways.add(way)
+        if cpu.named is False or (cpu.named is None and not copies.get(target)):
+            copies.pop(target, None)
+        while x <= cpu.high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
                 label = claim.scrutinee.label(x)
                 claimed = "no block" if wanted is None else f"{wanted:#x}"
                 raise UnprovenError(f"{label} leads to {target:#x}, not to {claimed}")
-            x = min(end, high) + 1
+            x = min(end, cpu.high) + 1
+    if copies:
+        raise UnprovenError(f"values are tested for that lead to {min(copies):#x}: they are labels")
+    if found := difference(graph, sorted(ways)):
+        raise UnprovenError(f"values come to {found[0]:#x} with different contents of {found[1]}")
 
 
 def known_registers(graph: Graph, claim: Claim) -> Known:
@@ -80,15 +94,38 @@ def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:
     return found
 
 
-def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[int, int]:
-    """The last value that goes the same way as x, and the claimed address that they reach."""
+def _doubtful(graph: Graph, claim: Claim, last: int) -> dict[int, bool]:
+    """The places of values without a label that do other than the default does.
+
+    With each whether its values are a range that comparisons of sizes may be there to find.
+    """
+    default = claim.default
+    return {
+        copy.target: len(copy.values) == 1
+        and copy.values[0][0] > 0
+        and copy.values[0][1] < last
+        and size(copy.values) <= LONGEST_RANGE
+        for copy in claim.copies
+        if default is None
+        or not (
+            same_code(graph, copy.target, default) or is_jump_between(graph, copy.target, default)
+        )
+    }
+
+
+def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[Cpu, Way]:
+    """The processor at the end of a run, and the way that it went to a claimed address."""
     ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
     cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, known)
+    way = (claim.start,)
     for address, jumped in _path(graph, cpu, claim.start):
+        if jumped:
+            filled = graph.past_padding(way[-1]) != way[-1]
+            way = (*(way[:-1] if filled else way), address)
         if address in ends and address != claim.start:
             if not jumped:
                 raise UnprovenError(f"values come to {address:#x} through other code")
-            return cpu.high, address
+            return cpu, way
     raise UnprovenError(f"{claim.scrutinee.label(x)} reaches no block in {MOST_STEPS} steps")
 
 
@@ -105,6 +142,9 @@ def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
         instruction = graph.instruction(address)
         if instruction is None:
             raise UnprovenError(f"values leave the function to {address:#x}, which is not claimed")
+        if is_idle(instruction) and not graph.is_unoptimised:  # there it stands for a block
+            address = instruction.end
+            continue
         mnemonic = instruction.mnemonic
         jumped = mnemonic.startswith("j")
         if mnemonic == "jmp":
@@ -117,7 +157,7 @@ def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
             if target is None:
                 raise UnprovenError(f"{mnemonic} at {address:#x} is not followed")
             tested = instruction.end
-            address = target if cpu.holds(mnemonic[1:]) else instruction.end
+            address = target if cpu.jumps(mnemonic[1:]) else instruction.end
         else:
             cpu.step(instruction)
             address = instruction.end

@@ -7,28 +7,33 @@ no test of that value any more, or is reached from elsewhere too, is a block of 
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from permnet.binary.decode import Instruction
 from permnet.binary.operands import Memory, Register
-from permnet.switches.effects import keeps_flags
+from permnet.switches.asked import (
+    Kind,
+    asks_for_side,
+    depends,
+    holds,
+    is_bit_test,
+    kinds_of,
+    narrow,
+    scrutinee,
+    state_at,
+    tested_at,
+    tests_several,
+)
+from permnet.switches.effects import FLAGS, read
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.jumps import is_jump, jump_target
-from permnet.switches.machine import Flags, State
-from permnet.switches.pieces import CONDITIONS, Evaluator, UnknownError, constants
-from permnet.switches.terms import Term, binary, bits_of, const, extended, signed, trunc, value_of
+from permnet.switches.machine import State
+from permnet.switches.pieces import Evaluator, UnknownError, constants
+from permnet.switches.terms import Term, bits_of, signed, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
-MOST_IGNORED = 2  # bits that a test for several labels leaves out
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
-
-_UNSIGNED = ("jb", "jae", "jbe", "ja")
-_FROM = ("jge", "jl", "jae", "jb", "jns", "js")  # tests that put what is equal above
-
-
-Kind = Literal["hit", "miss", "order", "lost", "computed"]
 
 
 @dataclass(frozen=True)
@@ -87,16 +92,31 @@ class Walker:
         self._allowed = ("none",) if graph.is_unoptimised else ("none", "frame")
 
     def regions(self) -> Iterator[Region]:
+        """In order of their first tests; one that is part of another is left out."""
         inside: set[int] = set()
+        found: dict[int, Region] = {}
         for block in self.graph.blocks:
             if block.address in inside:
                 continue
             region = self.region(block)
             if region and not self._is_apart(region):
-                inside |= {self.graph.block_of(test.last.address) for test in region.tests}
+                tests = {self.graph.block_of(test.last.address) for test in region.tests}
                 chained = self._chained(region)
-                inside |= chained
-                yield replace(region, chain=len(chained))
+                inside |= tests | chained
+                if not self.graph.is_unoptimised and self._begins_tree(region):
+                    found = {at: one for at, one in found.items() if not self._is_part(one, tests)}
+                found[block.address] = replace(region, chain=len(chained))
+        yield from found.values()
+
+    def _begins_tree(self, region: Region) -> bool:
+        """Whether the first test is a comparison of sizes."""
+        flags = tested_at(self.graph, region.head)
+        return flags is not None and "order" in kinds_of(flags, region.head.last.mnemonic, region.x)
+
+    def _is_part(self, region: Region, tests: Collection[int]) -> bool:
+        """Whether a dispatch goes on with another one that nothing else leads to."""
+        head = region.head.address
+        return head in tests and self.graph.predecessors.get(head, set()) <= set(tests)
 
     def _chained(self, region: Region) -> set[int]:
         """The further tests of a chain of `if`, `else if`: what one misses the next one tries."""
@@ -120,7 +140,7 @@ class Walker:
         state = state_at(self.graph, head)
         for instruction in head.code[:-1]:
             state.step(instruction)
-        x = _scrutinee(state.flags, head.last.mnemonic)
+        x = scrutinee(state.flags, head.last.mnemonic)
         if x is None:
             return None
         evaluator = Evaluator(x, self._read)
@@ -158,18 +178,20 @@ class Walker:
         flags = tested_at(self.graph, region.head)
         if flags is None or region.head.code[-2].mnemonic == "sub":
             return False
-        if flags.kind != "cmp" and _narrow(flags.left) != region.x:
+        if flags.kind != "cmp" and narrow(flags.left) != region.x:
             return False
         constant = value_of(flags.right)
-        kinds = _kinds(flags, region.head.last.mnemonic, region.x)
+        kinds = kinds_of(flags, region.head.last.mnemonic, region.x)
         if constant is None or "hit" not in kinds:
             return False
         missed = region.head.successors[kinds.index("miss")]
         following, hit = self._stretch(missed), region.head.successors[kinds.index("hit")]
-        if following and _asks_for_side(self.graph, following, constant, bits_of(region.x)):
+        if following and asks_for_side(self.graph, following, constant, bits_of(region.x)):
             return False
         if following != self.graph.block(missed) and self._ends_loop(region, hit):
             return True
+        if region.has_table and self.graph.is_unoptimised:
+            return True  # it always asks for the side
         default = region.default()
         rest = [
             (low, high)
@@ -281,10 +303,11 @@ class Walker:
             edges = self._cut(block, state, edge.values, evaluator)
         except UnknownError:
             bounded = edge.kind == "order" and size(edge.values) <= MOST_LABELS
-            lost = bounded and _depends(block, state, evaluator.x)
-            lost = lost or _tests_several(state.flags, evaluator.x)
+            lost = bounded and depends(block, state, evaluator.x)
+            lost = lost or tests_several(state.flags, evaluator.x)
             return replace(edge, kind="lost") if lost else None
-        decided = follows and block == self.graph.block(edge.target)
+        piece = block == self.graph.block(edge.target)
+        decided = piece and (follows or is_bit_test(before.flags, evaluator.x))
         return (block, state, edges) if len(edges) > 1 or decided else None
 
     def _stretch(self, address: int) -> BasicBlock | None:
@@ -300,9 +323,11 @@ class Walker:
         state = before.copy()
         for instruction in block.code:
             flags = state.flags
-            if instruction.mnemonic.startswith(("set", "cmov")) and flags:
+            if FLAGS in read(instruction) and not is_jump(instruction) and flags:
                 compared = flags.left[0] != "set" and value_of(flags.right) is not None
-                if compared and state.at >= block.address and _holds(flags.left, x):
+                about = flags.right if flags.kind == "bit" else flags.left
+                asked = (compared or flags.kind == "bit") and holds(about, x)
+                if asked and state.at >= block.address:
                     return replace(edge, kind="computed")
             if instruction.mnemonic == "call" or is_jump(instruction):
                 return edge
@@ -329,143 +354,21 @@ class Walker:
             if state.flags is None or len(block.successors) != 2:
                 raise UnknownError
             jumped, fallen = block.successors
-            kinds = _kinds(state.flags, last.mnemonic, evaluator.x)
+            kinds = kinds_of(state.flags, last.mnemonic, evaluator.x)
             for over in values:
                 for part, holds in evaluator.condition(last.mnemonic, state.flags, over):
                     way = (jumped, kinds[0]) if holds else (fallen, kinds[1])
                     parts.setdefault(way, []).append(part)
-        return [Edge(address, union(found), kind) for (address, kind), found in parts.items()]
+        return [
+            Edge(self._begins(address), union(found), kind)
+            for (address, kind), found in parts.items()
+        ]
+
+    def _begins(self, address: int) -> int:
+        """Where the code at an address begins; unoptimised, a `nop` stands for a block."""
+        unoptimised = self.graph.is_unoptimised
+        return address if unoptimised else self.graph.past_padding(address)
 
 
 def _is_mere_jump(instruction: Instruction) -> bool:
     return instruction.mnemonic == "jmp" and jump_target(instruction) is not None
-
-
-def _asks_for_side(graph: Graph, block: BasicBlock, constant: int, bits: int) -> bool:
-    """Whether a test is on which side of a number the value lies that is known not to be it."""
-    mnemonic = block.last.mnemonic
-    if mnemonic in ("je", "jne", "jmp"):
-        return False
-    if all(map(keeps_flags, block.code[:-1])):
-        return True  # of the comparison with that number
-    tested = tested_at(graph, block)
-    bound = value_of(tested.right) if tested else None
-    if bound is None:
-        return False
-    # Above 4 is from 5 on.
-    beside = 1 if mnemonic in _FROM else -1
-    return bound in (constant, (constant + beside) % (1 << bits))
-
-
-def _depends(block: BasicBlock, state: State, x: Term) -> bool:
-    """Whether the jump at the end of a block is through a table that x is an index of, or a mask.
-
-    The index may be wider than what was compared with the table's length.
-    """
-    if block.is_conditional:
-        flags = state.flags
-        if flags is None:
-            return False
-        return any(
-            _holds(t, x) for t in [*_counts(flags.left), *[flags.right][: flags.kind == "bit"]]
-        )
-    operands = block.last.operands
-    return any(_holds(state.value(operand, 64, block.end), x) for operand in operands)
-
-
-def _tests_several(flags: Flags | None, x: Term) -> bool:
-    """Whether x is compared but for a bit or two: a test for two labels or four at once."""
-    if flags is None or flags.kind != "cmp" or flags.left[0] != "and":
-        return False
-    mask = value_of(flags.left[3])
-    if mask is None or not _holds(flags.left[2], x):
-        return False
-    return 1 <= bits_of(flags.left) - mask.bit_count() <= MOST_IGNORED
-
-
-def _counts(term: Term) -> Iterator[Term]:
-    """By how much parts of a term are shifted."""
-    if term[0] in ("shl", "shr", "sar"):
-        yield term[3]
-    for part in () if term[0] == "new" else term[2:]:
-        if isinstance(part, tuple):
-            yield from _counts(part)
-
-
-def _holds(term: Term, x: Term) -> bool:
-    """Whether x, a low part of it, or what x is the low part of is in a term."""
-    common = min(bits_of(term), bits_of(x))
-    if trunc(term, common) == trunc(x, common):
-        return True
-    parts = () if term[0] == "new" else term[2:]
-    return any(_holds(part, x) for part in parts if isinstance(part, tuple))
-
-
-def state_at(graph: Graph, block: BasicBlock) -> State:
-    """What is known where a block begins."""
-    known = graph.fixed.at(block.address)
-    narrow = {
-        name: extended(trunc(("start", 64, name, 1), bits), 64, False)
-        for name, bits in known.bits.items()
-    }
-    state = State(narrow)
-    sums = {
-        name: binary("add", trunc(state.whole(one.source), one.bits), const(one.number, one.bits))
-        for name, one in known.sums.items()
-        if one.source
-    }
-    state.registers |= {name: extended(term, 64, False) for name, term in sums.items()}
-    state.registers |= {name: const(value, 64) for name, value in known.constants.items()}
-    return state
-
-
-def tested_at(graph: Graph, block: BasicBlock) -> Flags | None:
-    """What the jump at the end of a block depends on."""
-    state = state_at(graph, block)
-    for instruction in block.code[:-1]:
-        state.step(instruction)
-    return state.flags
-
-
-def _kinds(flags: Flags, mnemonic: str, x: Term) -> tuple[Kind, Kind]:
-    """Of the two ways that a conditional jump may go: taken, not taken."""
-    if flags.left[0] == "set":
-        inner = _kinds(Flags(*flags.left[3:6]), flags.left[2], x)
-        return inner if mnemonic == "jne" else (inner[1], inner[0])
-    if flags.kind == "bit":
-        return ("hit", "miss") if mnemonic == "jb" else ("miss", "hit")
-    if mnemonic not in ("je", "jne"):
-        return "order", "order"
-    left = flags.left[2] if flags.left[0] == "zext" else flags.left
-    masked = flags.kind != "cmp" and left[0] == "and" and x not in (left, flags.left)
-    mask = value_of(left[3]) if masked and not any(_counts(left)) else None
-    if mask and mask + (mask & -mask) & mask == 0:
-        return "order", "order"  # no bit of a row is set: it is a small number
-    shifted = masked and mask is None
-    return ("hit", "miss") if (mnemonic == "je") != shifted else ("miss", "hit")
-
-
-def _scrutinee(flags: Flags | None, mnemonic: str) -> Term | None:
-    """The value that a first test is about.
-
-    Before a jump table compilers subtract the lowest label and compare without sign: then it is the
-    value before that. Widened values are taken as narrow as they were.
-    """
-    if flags is None or mnemonic not in CONDITIONS:
-        return None
-    x = flags.left
-    if x[0] == "set":
-        return _scrutinee(Flags(*x[3:6]), x[2])
-    if flags.kind == "bit" or value_of(flags.right) is None:
-        return None
-    if mnemonic in _UNSIGNED and x[0] == "add" and value_of(x[3]) is not None:
-        x = x[2]
-    x = _narrow(x)
-    return None if value_of(x) is not None else x
-
-
-def _narrow(term: Term) -> Term:
-    """What was read and then widened as it was before."""
-    if term[0] in ("zext", "sext") and term[2][0] in ("load", "start", "trunc", "new"):
-        return term[2]
-    return term

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from permnet.binary.operands import Memory, Register
+from permnet.switches.alike import is_jump_between, same_code
+from permnet.switches.asked import state_at, tested_at
 from permnet.switches.claim import Block, Claim, Scrutinee
-from permnet.switches.default import has_default, same_code
+from permnet.switches.default import has_default
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Intervals, moved, size
 from permnet.switches.place import places_of
-from permnet.switches.regions import MOST_LABELS, Region, state_at, tested_at
+from permnet.switches.regions import MOST_LABELS, Region
 from permnet.switches.terms import Term, bits_of, split
 from permnet.switches.terms import signed as signed_number
 
@@ -100,23 +102,13 @@ def _is_copy(graph: Graph, region: Region, block: Block, default: int) -> bool:
     """
     if graph.is_unoptimised:
         kinds = {edge.kind for edge in region.edges if edge.target == block.target}
-        return kinds != {"hit"} and _is_jump_between(graph, block.target, default)
+        return kinds != {"hit"} and is_jump_between(graph, block.target, default)
     if size(block.values) > MOST_LABELS or same_code(graph, block.target, default):
         return True
     return not any(
         edge.kind in ("hit", "lost") or _is_range(edge.values, bits_of(region.x))
         for edge in region.edges
         if edge.target == block.target
-    )
-
-
-def _is_jump_between(graph: Graph, one: int, other: int) -> bool:
-    """Whether one of two places is a mere jump to the other."""
-    return any(
-        (at := graph.block(here)) is not None
-        and at.code[0].mnemonic == "jmp"
-        and at.successors == (there,)
-        for here, there in ((one, other), (other, one))
     )
 
 
