@@ -10,9 +10,8 @@ from permnet.binary import Binary, assembled, instructions, labelled_assembly, o
 from permnet.binary.operands import Memory, Number, Register, parse_operands
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import functions, renumbered
-from permnet.tasks.switch.canonical import PRELUDE
 from permnet.tasks.switch.compiler import FLAGS
-from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.ctokens import PRELUDE, layout
 from permnet.tasks.switch.dataset import SETS, shipped
 
 SOURCE = """

@@ -6,9 +6,10 @@ from benchmarks import switches as scorer
 from benchmarks.realset import compiled
 from benchmarks.realset_packages import Unit
 from benchmarks.switch_lines import origins
-from permnet.binary import assembled, open_binary
+from permnet.binary import open_binary
 from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
+from tests.machine_code import function_of
 
 # The chain of `if` has three labels in common with the switch.
 PROGRAM = """int g(int);
@@ -109,7 +110,7 @@ def test_what_is_told_apart_is_the_switchs_own_or_another_s(twice):
 
 
 def graph_of(code: str) -> Graph:
-    (function,) = assembled(f".text\n.globl f\n.type f, @function\nf:\n{code}\n").functions()
+    function = function_of(code)
     return Graph(function)
 
 

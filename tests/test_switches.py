@@ -17,8 +17,7 @@ from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import runs
 from permnet.switches.proof import prove
-from permnet.tasks.switch.canonical import PRELUDE
-from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.ctokens import PRELUDE, layout
 from permnet.tasks.switch.dataset import shipped
 from tests.test_binary import compiled
 

@@ -3,16 +3,12 @@
 import pytest
 
 from benchmarks.switch_flow import may_meet
-from permnet.binary import Function, assembled
 from permnet.switches import find, proof
 from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
 from permnet.switches.regions import Walker
 from permnet.switches.rules import claims
-
-
-def function_of(code: str) -> Function:
-    return next(assembled(f".text\n.globl f\n.type f, @function\nf:\n{code}\n").functions())
+from tests.machine_code import function_of
 
 
 def proven(code: str) -> list[list[list[int | str]]]:

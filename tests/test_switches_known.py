@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from permnet.binary import Function, assembled
+from permnet.binary import assembled
 from permnet.switches.claim import Switch
 from permnet.switches.effects import keeps_flags
 from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import moved, numbers, runs
+from tests.machine_code import function_of
 
 CLANG = sorted((Path(__file__).parent / "assembly").glob("clang-*.s"))
 SHAPES = {
@@ -40,11 +41,6 @@ def test_what_clang_makes_of_a_switch_is_proven(path: Path) -> None:
 def blocks(switch: Switch) -> list[list[int | str]]:
     assert switch.claim is not None, switch.reason
     return [labels for labels in switch.claim.labels() if labels != ["default"]]
-
-
-def function_of(code: str) -> Function:
-    text = f".text\n.globl f\n.type f, @function\nf:\n{code}\n"
-    return next(assembled(text).functions())
 
 
 REGISTERS = {"eax": "rax", "ecx": "rcx", "edx": "rdx", "ebx": "rbx"}

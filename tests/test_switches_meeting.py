@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from permnet.binary import Function, assembled
 from permnet.switches.alike import same_code
 from permnet.switches.arrivals import lives
 from permnet.switches.claim import Block, Claim, Switch
@@ -15,11 +14,7 @@ from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import MOST_IGNORED, ignoring
 from permnet.switches.proof import prove
-
-
-def function_of(code: str) -> Function:
-    text = f".text\n.globl f\n.type f, @function\nf:\n{code}\n"
-    return next(assembled(text).functions())
+from tests.machine_code import function_of
 
 
 def switch_of(code: str) -> Switch:
