@@ -75,7 +75,10 @@ class TrainConfig:
     patience: float = 0.0
     """End after this share of the epochs without a lower validation loss; 0 for never."""
     time_limit: float = 0.0
-    """End, as finished, after the first epoch that passes so many seconds; 0 for never."""
+    """End, as finished, after the first epoch that passes so many seconds; 0 for never.
+
+    Seconds of a device of its own: runs that share one get so many times longer.
+    """
     evaluate_every: int = 10
     """Epochs between evaluations on the validation split."""
     evaluate_limit: int = 10_000

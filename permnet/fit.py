@@ -38,10 +38,13 @@ T = TypeVar("T")
 
 
 class Clock:
-    """Seconds since the process took up the run, and whether enough of them are left."""
+    """Seconds since the process took up the run, and whether enough of them are left.
 
-    def __init__(self, budget: float | None) -> None:
-        self.began, self.budget = time.monotonic(), budget
+    `sharing` runs use the device at a time, this one included.
+    """
+
+    def __init__(self, budget: float | None, sharing: int = 1) -> None:
+        self.began, self.budget, self.sharing = time.monotonic(), budget, sharing
         self.slowest: dict[str, float] = {}
 
     def elapsed(self) -> float:
@@ -141,7 +144,7 @@ class Trainer:
             torch.cuda.empty_cache()
 
     def _out_of_time(self) -> bool:
-        limit = self.config.time_limit
+        limit = self.config.time_limit * self.clock.sharing
         spent = self.seconds_before + self.clock.elapsed()
         return bool(self.fabric.broadcast(spent >= limit)) if limit else False
 

@@ -99,6 +99,7 @@ def sweep(
         common = {
             "deadline": deadline,
             "device": device,
+            "sharing": parallel,
             "test_limit": test_limit,
         }
         sweeping = _Sweeping(planned, folder, common, data, listed, display)

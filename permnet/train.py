@@ -41,6 +41,7 @@ def train(
     devices: int = 1,
     nodes: int = 1,
     time_budget: float | None = None,
+    sharing: int = 1,
     test_limit: int | None = None,
     progress: bool = True,
     origin: dict[str, str] | None = None,
@@ -50,17 +51,19 @@ def train(
     `data` is the folder of a switch set's data. `devices` and `nodes` are how many processes take
     part, started by torchrun or by Fabric itself; they share the batch. Before `time_budget`
     seconds are over the run stops with a checkpoint to resume from, and the result says
-    `"status": "unfinished"`. A finished run that is resumed returns its result at once.
+    `"status": "unfinished"`. A finished run that is resumed returns its result at once. `sharing`
+    runs use the device at a time: a time limit is then so many times longer.
     `test_limit` tests on the first so many examples only. `origin` is what the result says of its
     `command` instead of this process's own.
     """
-    clock = Clock(time_budget)
+    clock = Clock(time_budget, sharing)
     bench = find(run.benchmark, data)
     check(run, bench, devices * nodes, test_limit)
     fabric = _fabric(run, device, devices, nodes)
     about = {
         **provenance(fabric.device),
         **(origin or {}),
+        "sharing": sharing,
         "data_sha256": {name: bench.sha256(name) for name in SPLITS},
     }
     result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)

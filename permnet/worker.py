@@ -43,6 +43,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
             resume=folder.exists(),
             device=job["device"],
             time_budget=None if deadline is None else deadline - time.time(),
+            sharing=job["sharing"],
             test_limit=job["test_limit"],
             progress=False,
             origin=job["origin"],

@@ -48,6 +48,7 @@ def test_runs_are_done_a_few_at_a_time_and_carried_home(
     assert outcome.finished["run1"]["test"]["count"] == 10  # not done again
     assert outcome.finished["run0"]["test"]["count"] == 20
     assert outcome.finished["run2"]["steps"] == 8
+    assert outcome.finished["run0"]["sharing"] == 2
     assert outcome.failed == {"broken": "train.rate is above 0, not -1.0"}
     assert {p.name for p in (tmp_path / "results").iterdir()} == {f"{name}.json" for name in RUNS}
     assert outcome.archive is not None

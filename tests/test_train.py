@@ -351,6 +351,16 @@ def test_the_time_limit_counts_all_seconds_of_a_run(
     assert (result["stopped"], result["epochs"]) == ("time", 3)
 
 
+def test_runs_that_share_a_device_get_so_many_times_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permnet.fit.Clock, "elapsed", lambda self: 40.0)
+    run = small("PD1-10", epochs=2, time_limit=30.0)
+    alone, shared = do(run, tmp_path / "alone"), do(run, tmp_path / "shared", sharing=2)
+    assert (alone["stopped"], alone["epochs"], alone["sharing"]) == ("time", 1, 1)
+    assert (shared["stopped"], shared["epochs"], shared["sharing"]) == (None, 2, 2)
+
+
 def test_a_length_that_stays_unsolved_ends_at_its_cap(tmp_path: Path) -> None:
     run = small("PD1-10", grow=(3,), grow_epochs=2, epochs=1, schedule="cosine", warmup=4)
     do(run, tmp_path / "run")
