@@ -244,7 +244,9 @@ def main() -> None:
         models = [name for name in shipped() if describe(name).run.model.name in MODELS]
     if not models:
         print("models skipped: none is shipped, and --models names none", file=sys.stderr)
-    methods: dict[str, Method] = {Path(model).name: by_model(model) for model in models}
+    methods: dict[str, Method] = {
+        f"{describe(model).run.model.name} {Path(model).name}": by_model(model) for model in models
+    }
     methods |= {"rules": timed(by_rules), "ascending order": timed(ascending)}
     if args.angr.exists():
         methods["angr"] = by_angr(args.angr)

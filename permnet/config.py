@@ -58,6 +58,8 @@ class TrainConfig:
     """Largest norm of the gradient; 0 for no clipping."""
     weight_decay: float = 0.01
     """On PermNetD's index embedding only."""
+    z_loss: float = 0.0
+    """Weight of the mean squared log of the softmax's sum, which keeps logits from drifting off."""
     reserved: int = 0
     """Ids kept for tokens never seen in training."""
     unseen: float = 0.0

@@ -117,7 +117,7 @@ class TrainStep:
             self._run(bucket)
 
     def losses(self, bucket: int, index: Tensor) -> Tensor:
-        """Mean cross-entropy over the targets, and its gradients in the parameters."""
+        """The mean loss over the targets, and its gradients in the parameters."""
         batch = self.vary(self.data[bucket].rows(index), self.generator)
         count = (batch.targets != PAD).sum()
         world, rank = self.fabric.world_size, self.fabric.global_rank
@@ -125,6 +125,9 @@ class TrainStep:
             batch = Batch(batch.inputs.chunk(world)[rank], batch.targets.chunk(world)[rank])
         logits = self.module(batch.inputs, batch.previous, repeats=self.repeats)
         total = cross_entropy(logits, batch.targets)
+        if self.config.z_loss:
+            squares = logits.float().logsumexp(-1).square() * (batch.targets != PAD)
+            total = total + self.config.z_loss * squares.sum()
         loss = total * world / count  # processes average their gradients
         self.optimiser.adamw.zero_grad(set_to_none=True)
         self.fabric.backward(loss)

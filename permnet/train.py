@@ -157,6 +157,7 @@ def check(
         ("warmup", c.warmup >= 0, "0 or more"),
         ("clip", c.clip >= 0, "0 or more"),
         ("weight_decay", c.weight_decay >= 0, "0 or more"),
+        ("z_loss", 0 <= c.z_loss < math.inf, "0 or more"),
         ("unseen", 0 <= c.unseen <= 1, "0 to 1"),
         ("unseen", not c.unseen or c.reserved, "0 unless train.reserved is above 0"),
         ("unseen", not c.unseen or drawn, "0 for switch sets, whose rare numbers have such ids"),

@@ -9,13 +9,25 @@ import argparse
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from permnet.checkpoint import SHIPPED, WEIGHTS, describe, load, save, shipped
 from permnet.evaluate import evaluate
 
-KEPT = ("command", "commit", "versions", "hardware", "date", "seed", "seconds", "steps", "epochs")
+KEPT = (
+    "command",
+    "commit",
+    "versions",
+    "hardware",
+    "date",
+    "seed",
+    "seconds",
+    "steps",
+    "epochs",
+    "cut_short_after_epoch",
+)
 
 CARD = """# The shipped models
 
@@ -49,8 +61,7 @@ they reserve; the others refuse unknown tokens.
 
 def ship(folder: Path, name: str, data: Path | None) -> None:
     trained = load(folder / "last")
-    result = json.loads((folder / "result.json").read_text())
-    about = {key: result[key] for key in KEPT if key in result} | {"run_name": folder.name}
+    about = _made(folder) | {"run_name": folder.name}
     save(SHIPPED / name, trained.model, trained.run, trained.vocab, about, half=True)
     converted = load(SHIPPED / name)
     device = "cuda" if torch.cuda.is_available() else "cpu"  # a CPU takes long over PD100
@@ -66,6 +77,18 @@ def ship(folder: Path, name: str, data: Path | None) -> None:
     print(f"{name}: WEA {100 * figures['wea']:.3f} % after conversion")
 
 
+def _made(folder: Path) -> dict[str, Any]:
+    """How the run was made; one that was cut short has no result, but its checkpoint says it."""
+    ended = folder / "result.json"
+    if ended.exists():
+        result = json.loads(ended.read_text())
+    else:
+        result = dict(describe(str(folder / "last")).provenance)
+        last = result["figures"]  # those of its last evaluation
+        result |= {"seconds": last["seconds"], "cut_short_after_epoch": last["epoch"]}
+    return {key: result[key] for key in KEPT if key in result}
+
+
 def card() -> str:
     rows, commands, checksums = [], [], []
     for name in shipped():
@@ -78,7 +101,11 @@ def card() -> str:
             f"| {count:,} | {weights.stat().st_size / 2**20:.2f} | {100 * figures['wea']:.3f} % "
             f"| {low:.3f}–{high:.3f} | {about.vocab.reserved or 'none'} |"
         )
-        commands.append(f"- {name}: `{about.provenance['command']}`")
+        short = about.provenance.get("cut_short_after_epoch")
+        commands.append(
+            f"- {name}: `{about.provenance['command']}`"
+            + (f", cut short after epoch {short}" if short else "")
+        )
         checksums.append(f"- {name}: `{hashlib.sha256(weights.read_bytes()).hexdigest()}`")
     parts = {"rows": rows, "commands": commands, "checksums": checksums}
     return CARD.format(**{key: "\n".join(lines) for key, lines in parts.items()})

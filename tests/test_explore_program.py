@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from permnet.cli import main
-from permnet.decompiling.pipeline import shipped_decompiler
 from permnet.decompiling.source import functions
 from permnet.errors import PermnetError
 from permnet.explore.export import export_program
@@ -90,7 +89,4 @@ def test_a_file_without_a_decompiler_is_refused(tmp_path, capsys) -> None:
     arguments = ["explore", "--export", str(tmp_path / "page.html"), "--example"]
     assert main([*arguments, str(tmp_path / "f.s"), "--model", "PI10"]) == 2
     assert "PI10 is a permneti" in capsys.readouterr().err
-    if shipped_decompiler() is None:
-        assert main([*arguments, str(tmp_path / "f.s")]) == 2
-        assert "no trained decompiler" in capsys.readouterr().err
     assert not (tmp_path / "page.html").exists()

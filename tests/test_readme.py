@@ -49,6 +49,12 @@ def test_commands_print_what_is_shown(command, shown, tmp_path):
     assert re.fullmatch(pattern if shown else ".+", run(command, tmp_path).strip(), re.S)
 
 
+@pytest.mark.parametrize(("command", "shown"), commands("decompile"))
+def test_decompiling_prints_what_is_shown(command, shown):
+    pattern = ".*".join(map(re.escape, shown.strip().split("…")))
+    assert re.fullmatch(pattern, run(command, ROOT).strip(), re.S)
+
+
 def test_training_commands_work_one_after_the_other(tmp_path):
     for command, _ in commands("train"):
         run([*command, *SMALL], tmp_path)

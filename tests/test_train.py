@@ -80,9 +80,10 @@ def make_step(
 
 
 @pytest.mark.parametrize("kind", ["direct", "indirect"])
-def test_a_step_is_the_obvious_one(kind: Any) -> None:
+@pytest.mark.parametrize("z_loss", [0.0, 0.1])
+def test_a_step_is_the_obvious_one(kind: Any, z_loss: float) -> None:
     """Against mean cross-entropy, plain AdamW and torch's own clipping, over some steps."""
-    task, config = Task(kind, 1, 4), replace(SMALL, clip=0.5, weight_decay=0.3)
+    task, config = Task(kind, 1, 4), replace(SMALL, clip=0.5, weight_decay=0.3, z_loss=z_loss)
     torch.manual_seed(0)
     config_of_model = ModelConfig("permnetd" if kind == "direct" else "permneti", 8, 4)
     ours = build(config_of_model, task.vocab(), task)
@@ -99,6 +100,8 @@ def test_a_step_is_the_obvious_one(kind: Any) -> None:
         batch = data.rows(index)
         logits = plain(batch.inputs, batch.previous)
         loss = F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=PAD)
+        sums = logits[batch.targets != PAD].exp().sum(-1)
+        loss = loss + z_loss * (sums.log() ** 2).mean()
         adamw.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(plain.parameters(), 0.5)

@@ -31,5 +31,14 @@ TABLE = Table(
             model={"hidden": 128},
             note="H 128",
         ),
+        quick(
+            "permneti/PI100",
+            label="bounded",
+            rate=0.0005,
+            seeds=1,
+            model={"hidden": 128},
+            z_loss=1e-4,
+            note="H 128, z-loss 0.0001",
+        ),
     ),
 )
