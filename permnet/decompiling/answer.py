@@ -79,7 +79,7 @@ class Answerer:
             c, places = in_full(question.read(ids[:length], self.vocab))
             chance = found.confidence[row, : length + 1].double().prod().item()
             weights = _pointed(inputs[row, : len(question.ids)], found, row, length)
-            copied, looked = _spread(*weights, places, len(c))
+            copied, looked = (_spread(w, places, len(c)) for w in weights)
             answers.append(Answer(c, chance, _lines(c, copied, looked, question.numbers)))
         return answers
 
@@ -130,22 +130,17 @@ def _pointed(inputs: Tensor, found: Answers, row: int, length: int) -> tuple[Ten
     return copied * held, torch.stack([step.reads.attention[row, :width] for step in steps])
 
 
-def _spread(
-    copied: Tensor, looked: Tensor, places: list[int], length: int
-) -> tuple[Tensor, Tensor]:
-    """The weights of tokens in those places for all of so many.
-
-    What was left unsaid was copied from nowhere, and meant while the next token was written.
-    """
-    at, every = torch.tensor(places, dtype=torch.long), torch.arange(length)
-    following = torch.searchsorted(at, every)
-    return copied[following] * (at[following] == every)[:, None], looked[following]
+def _spread(weights: Tensor, places: list[int], length: int) -> Tensor:
+    """The weights of the tokens that were said, in their places; what was left unsaid has none."""
+    spread = weights.new_zeros(length, weights.shape[1])
+    spread[places] = weights
+    return spread
 
 
 def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int]) -> Map:
-    """For each line of C that says something the line of assembly with most weight.
+    """For each line of C that the model said the line of assembly with most weight.
 
-    A label is where it was copied from, if it was.
+    A label is where it was copied from, if it was. A `break` is never said (see terse.py).
     """
     known = sorted({*numbers})
     place = {number: i for i, number in enumerate(known)}
