@@ -33,12 +33,12 @@ CARD = """# The shipped models
 
 Each resolves references in the language of one benchmark (see `DATASHEET.md`): tokens that name
 data, keys or indices, no natural language and no program text. Two are of another kind: switch-20
-reads the assembly of a function and writes its C (see `docs/decompile.md`), switch-dispatch reads the
-tests of a switch's machine code (see `docs/switches-model.md`). Weights are stored in half precision
-and used in single precision; the figures were measured after that conversion, by free-running
-greedy decoding on the benchmark's whole test split (of switch-20's the 1,000 shipped functions), with
-a 95 % interval. Where several seeds were trained the best on validation ships, so these figures stand
-above the worst seeds of `RESULTS.md`.
+reads the assembly of a function and writes its C (see `docs/decompile.md`), switch-dispatch reads
+the tests of a switch's machine code (see `docs/switches-model.md`). Weights are stored in half
+precision and used in single precision; the figures were measured after that conversion, by
+free-running greedy decoding on the benchmark's whole test split (of switch-20's, the 1,000 shipped
+functions), with a 95 % interval. Where several seeds were trained the best on validation ships, so
+these figures stand above the worst seeds of `RESULTS.md`.
 
 | model | architecture | trained on | parameters | MiB | whole examples | interval | unseen tokens |
 |---|---|---|---|---|---|---|---|

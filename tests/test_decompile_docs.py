@@ -45,6 +45,17 @@ def test_decompilers() -> None:
     assert table("decompilers") == expected
 
 
+def test_sizes() -> None:
+    found = results("decompilers")
+    rows = {name: found[name]["rows"]["decompiler switch-20"] for name in found}
+    columns = ("skeleton", "same_c", "verified", "wrong_verified")
+    assert table("sizes") == [
+        [name, *(str(row[c]) for c in columns), f"{row['seconds_per_function']:.2f}"]
+        for name in ("switch-6", "switch-10", "switch-20")
+        if (row := rows[name])["count"] == 100
+    ]
+
+
 def test_rules() -> None:
     found = results("decompilers")
     rows = {name: found[name]["rows"]["rules, validation split"] for name in found}

@@ -1,10 +1,11 @@
-"""The Decompile view in a browser, with a decompiler that answers from a table."""
+"""The Decompile view in a browser, with a decompiler that answers from a table, and the shipped."""
 
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from permnet.decompiling.pipeline import Pipeline
 from permnet.explore.export import export_program
 from permnet.explore.models import Models
 from permnet.explore.program import candidates, program
@@ -20,6 +21,7 @@ def page(new_page, address) -> Page:
     page = new_page()
     page.goto(f"{address}#decompile")
     expect(page.locator("#examples option")).to_have_count(5)
+    page.select_option("#decompiler", "table")
     return page
 
 
@@ -49,6 +51,14 @@ def test_the_appendix_is_decompiled_and_mapped(page: Page) -> None:
     assert page.locator(C).all_text_contents() == APPENDIX_C.splitlines()
     assert page.locator(ASSEMBLY).all_text_contents() == APPENDIX.splitlines()
     maps_both_ways(page, program(pipeline(), APPENDIX)["functions"][0]["map"])
+
+
+def test_the_shipped_model_decompiles_the_appendix(page: Page) -> None:
+    page.select_option("#decompiler", "switch-20")
+    page.click("#decompile-it")
+    expect(page.locator(".function .verified")).to_contain_text("✓ verified", timeout=60_000)
+    assert page.locator(C).all_text_contents() == APPENDIX_C.splitlines()
+    maps_both_ways(page, program(Pipeline.load("switch-20"), APPENDIX)["functions"][0]["map"])
 
 
 def test_the_map_by_keyboard(page: Page) -> None:
