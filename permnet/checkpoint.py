@@ -17,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from permnet.build import build
 from permnet.config import Run, from_json, to_json
@@ -272,10 +273,20 @@ def _load_model(path: Path, about: Description) -> Seq2Seq:
 def _expected(config: Path, about: Description) -> dict[str, Tensor]:
     """The weights that the config asks for, without memory: a damaged one must not exhaust it."""
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), _Undrawn():
             return build(about.run.model, about.vocab, about.task).state_dict()
     except PermnetError as error:
         raise PermnetError(f"{config}: {error}") from error
+
+
+class _Undrawn(TorchFunctionMode):
+    """Leaves weights undrawn: for tensors without memory torch would load its compiler first."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if func is torch.nn.init.normal_ or func is torch.nn.init.uniform_:
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)
 
 
 def _checked(tensor: Tensor, name: str, path: Path) -> Tensor:

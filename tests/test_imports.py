@@ -100,6 +100,15 @@ def test_importing_the_package_imports_neither_torch_nor_an_extra() -> None:
     fresh(f"import permnet, sys; assert not {{*{heavy}}} & {{*sys.modules}}")
 
 
+def test_answering_does_not_load_torchs_compiler() -> None:
+    """It takes longer to load than torch itself, and than any answer."""
+    fresh(
+        "import permnet, sys\n"
+        "permnet.resolve('a 1 b 2 <sep> 2 1')\n"
+        "assert 'torch._dynamo' not in sys.modules"
+    )
+
+
 def test_the_core_needs_no_extra() -> None:
     fresh(
         "import sys\n"
