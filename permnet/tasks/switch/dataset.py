@@ -101,7 +101,7 @@ class SwitchSplit:
         """The tokens of each example."""
         names = self.tokens
         for source, target in zip(self.inputs, self.targets, strict=True):
-            yield [names[i] for i in source], [names[i] for i in target]
+            yield [names[i] for i in source.tolist()], [names[i] for i in target.tolist()]
 
     def first(self, count: int) -> "SwitchSplit":
         """Its first examples."""
@@ -119,7 +119,7 @@ class SwitchSplit:
         read, written = self.inputs, self.targets
         if self.is_c:
             read = _compared(self.inputs, number["test"], number["cmp"], number["0"])
-            said = [terse([names[i] for i in target]) for target in self.targets]
+            said = [terse([names[i] for i in target.tolist()]) for target in self.targets]
             flat = np.fromiter((number[token] for row in said for token in row), np.uint16)
             written = Ragged.of(flat, np.array([len(row) for row in said], dtype=np.int64))
         known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in names]
