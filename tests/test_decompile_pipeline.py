@@ -151,6 +151,8 @@ HEAD, TAIL = "f:\n\tcmp edi, 1\n\tje .L1\n", ".L1:\n\tret\n"
         ("\tjmp rax\n", "`jmp rax` in line 4 jumps out of the function or through a table"),
         ("\tjmp QWORD PTR [rax]\n", "through a table: compile with -O0 -fno-jump-tables"),
         ("\tjmp other\n", "jumps out of the function"),
+        ("\tsal DWORD PTR -4[rbp]\n", "`sal DWORD PTR -4[rbp]` in line 4 shifts by 1"),
+        ("\tsar eax\n", "the model reads shifts by 2 and more"),
         ("\tcall rax\n", "line 4 calls rax, which is not declared"),
         ("\tcall QWORD PTR [rax]\n", "calls through a pointer"),
         ("\tcall puts@PLT\n", "line 4 calls puts, which is not declared: add --proto"),

@@ -56,6 +56,7 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     """The function as a question, or why it is outside the domain."""
     lines = [line for line in function.lines if line.tokens != ["endbr64"]]
     _check_jumps(lines)
+    _check_shifts(lines)
     stand_ins = _stand_ins(lines, prelude)
     tokens, numbers = [], []
     for line in lines:
@@ -95,6 +96,18 @@ def _check_jumps(lines: list[Line]) -> None:
             raise PermnetError(f"the label {missing} in line {line.number} is never defined")
     if not conditional:
         raise PermnetError("it has no conditional jump, and so no switch")
+
+
+def _check_shifts(lines: list[Line]) -> None:
+    """A shift by 1 has no count: words that the model knows, in an order that it never saw."""
+    for line in lines:
+        if line.tokens[0] in ("sal", "shl", "sar", "shr") and not (
+            line.tokens[-1] == "cl" or _NUMBER.fullmatch(line.tokens[-1])
+        ):
+            raise PermnetError(
+                f"`{line.text[:80]}` in line {line.number} shifts by 1: the model reads shifts "
+                "by 2 and more"
+            )
 
 
 def _called(tokens: list[str]) -> str | None:
