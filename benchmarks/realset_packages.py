@@ -85,9 +85,9 @@ THIRD_HELD_OUT = (
 
 FOURTH_HELD_OUT = (
     Package("hiredis", ("make",)),
+    Package("jansson", _AS_PACKED, (("./configure",),)),
     Package("libonig", ("make",), (("autoreconf", "-i"), ("./configure", "--disable-shared"))),
     Package("pcre2", _AS_PACKED, (("./configure", "--disable-shared"),)),
-    Package("rcs", _AS_PACKED, (("./configure",),)),
     Package("yajl", ("make",), (("cmake", "."),)),
 )
 

@@ -315,7 +315,7 @@ def test_a_label_cannot_be_called_a_copy_of_the_default(code: str, which: int) -
     prove(graph, claim)
     block = claim.blocks[which]
     others = tuple(one for one in claim.blocks if one != block)
-    with pytest.raises(UnprovenError, match="they are labels"):
+    with pytest.raises(UnprovenError, match="label"):
         prove(graph, replace(claim, blocks=others, copies=(*claim.copies, block)))
 
 

@@ -19,11 +19,12 @@ def same_code(graph: Graph, one: int, other: int) -> bool:
     if graph.is_unoptimised:
         return False
     for _ in range(LONGEST_ENDING):
-        left, right = _next(graph, one), _next(graph, other)
+        one, other = _next(graph, one), _next(graph, other)
+        if one == other:
+            return True
+        left, right = graph.instruction(one), graph.instruction(other)
         if left is None or right is None:
             return False
-        if left.address == right.address:
-            return True
         if (left.mnemonic, _operands(left)) != (right.mnemonic, _operands(right)):
             return False
         if is_jump(left):
@@ -32,20 +33,20 @@ def same_code(graph: Graph, one: int, other: int) -> bool:
     return False
 
 
-def _next(graph: Graph, address: int) -> Instruction | None:
-    """The instruction run next, past jumps within the function and what removes the frame."""
+def _next(graph: Graph, address: int) -> int:
+    """Where something is done next, past jumps and what removes the frame."""
     for _ in range(LONGEST_ENDING):
         instruction = graph.instruction(address)
+        target = jump_target(instruction) if instruction else None
         if instruction is None:
-            return None
-        target = jump_target(instruction)
-        if instruction.mnemonic == "jmp" and target is not None and graph.instruction(target):
+            break
+        if instruction.mnemonic == "jmp" and target is not None:
             address = target
         elif instruction.mnemonic in ("pop", "nop", "leave") or instruction.text[:3] == "rsp":
             address = instruction.end
         else:
-            return instruction
-    return None
+            break
+    return address
 
 
 def _operands(instruction: Instruction) -> tuple[Operand, ...]:

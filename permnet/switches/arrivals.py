@@ -11,7 +11,7 @@ called the function. Anything else that a dispatch leaves behind was put there t
 or a return too.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from permnet.binary.decode import Instruction
@@ -33,21 +33,60 @@ def difference(graph: Graph, ways: Iterable[Way]) -> tuple[int, str] | None:
     The ways are all those of a dispatch.
     """
     numbers: dict[Any, int] = {}
-    served: set[int] = set()
     first: dict[int, Brought] = {}
     brought = [Brought(graph, way, numbers) for way in ways]
-    for other in brought:
-        served |= other.served
+    served = set[int]().union(*(one.served for one in brought))
     for other in brought:
         one = first.setdefault(other.target, other)
-        for name in sorted(one.contents.keys() | other.contents.keys()):
-            if one.content(name) == other.content(name):
-                continue
-            left = {way.contents[name] for way in (one, other) if name in way.contents}
-            work = name != FLAGS and not left <= served
-            if name == MEMORY or lives(graph, other.target, name, work):
-                return other.target, name
+        if name := _unlike(graph, one, other, served):
+            return other.target, name
     return None
+
+
+def _unlike(graph: Graph, one: "Brought", other: "Brought", served: set[int]) -> str | None:
+    """What two ways to one address bring along differently, if that matters there."""
+    for name in sorted(one.contents.keys() | other.contents.keys()):
+        if one.content(name) == other.content(name):
+            continue
+        left = {way.contents[name] for way in (one, other) if name in way.contents}
+        work = name != FLAGS and not left <= served
+        if name == MEMORY or lives(graph, other.target, name, work):
+            return name
+    return None
+
+
+def same_place(
+    graph: Graph, ways: Iterable[Way], labelled: Collection[int]
+) -> tuple[int, int] | None:
+    """Two addresses that are one block, if any: the first does what was done on ways to the second.
+
+    An optimiser puts the beginning of a block between the tests on some ways to it. Of two without
+    a label that says nothing.
+    """
+    numbers: dict[Any, int] = {}
+    by_target: dict[int, Way] = {}
+    for way in ways:
+        by_target.setdefault(way[-1], way)
+    for target, way in sorted(by_target.items()):
+        block = graph.block(target)
+        if block is None or block.is_conditional or len(block.successors) != 1:
+            continue
+        (following,) = block.successors
+        if following not in by_target or not {target, following} & {*labelled}:
+            continue
+        if any(i.mnemonic == "call" for i in block.code):
+            continue
+        late = Brought(graph, way, numbers).moved(block, following)
+        early = Brought(graph, by_target[following], numbers)
+        if _unlike(graph, early, late, early.served | late.served) is None:
+            return target, following
+    return None
+
+
+def serves(graph: Graph, way: Way, names: Iterable[str]) -> bool:
+    """Whether tests on a way depended on what one of some registers holds at its end."""
+    brought = Brought(graph, way, {})
+    return any(brought.content(name) in brought.served for name in names)
 
 
 class Brought:
@@ -67,6 +106,14 @@ class Brought:
             for instruction in block.code if block else ():
                 if not is_idle(instruction):
                     self._step(instruction)
+
+    def moved(self, block: BasicBlock, target: int) -> "Brought":
+        """The same a block later."""
+        for instruction in block.code:
+            if not (is_idle(instruction) or instruction.mnemonic == "jmp"):
+                self._step(instruction)
+        self.target = target
+        return self
 
     def content(self, name: str) -> int:
         return self.contents.get(name, self._number(("start", name)))

@@ -9,8 +9,6 @@ from permnet.switches.machine import Flags, State
 from permnet.switches.pieces import CONDITIONS
 from permnet.switches.terms import Term, binary, bits_of, const, extended, trunc, value_of
 
-MOST_LEFT_OUT = 2  # bits that a test for several labels leaves out
-
 _UNSIGNED = ("jb", "jae", "jbe", "ja")
 _FROM = ("jge", "jl", "jae", "jb", "jns", "js")  # tests that put what is equal above
 
@@ -50,14 +48,25 @@ def depends(block: BasicBlock, state: State, x: Term) -> bool:
     return any(holds(state.value(operand, 64, block.end), x) for operand in operands)
 
 
-def tests_several(flags: Flags | None, x: Term) -> bool:
-    """Whether x is compared but for a bit or two: a test for two labels or four at once."""
-    if flags is None or flags.kind != "cmp" or flags.left[0] != "and":
+def is_of_part(flags: Flags | None, mnemonic: str, x: Term) -> bool:
+    """Whether what is computed of x is compared with a number: a test for some of its values.
+
+    A compiler leaves a bit or two out of x to test for two labels or four at once.
+    """
+    if flags is None or flags.kind == "bit" or mnemonic not in ("je", "jne"):
         return False
-    mask = value_of(flags.left[3])
-    if mask is None or not holds(flags.left[2], x):
+    computed = value_of(flags.left) is None and _is_made_of(flags.left, x)
+    return value_of(flags.right) is not None and computed
+
+
+def _is_made_of(term: Term, x: Term) -> bool:
+    """Whether a term is computed of x and constants alone."""
+    common = min(bits_of(term), bits_of(x))
+    if value_of(term) is not None or trunc(term, common) == trunc(x, common):
+        return True
+    if term[0] in ("new", "load", "start", "set"):
         return False
-    return 1 <= bits_of(flags.left) - mask.bit_count() <= MOST_LEFT_OUT
+    return all(_is_made_of(part, x) for part in term[2:] if isinstance(part, tuple))
 
 
 def is_bit_test(flags: Flags | None, x: Term) -> bool:

@@ -62,13 +62,14 @@ class Cpu(Contents):
         # Whether the last jump was for what a test names: one value, bits of a mask, an entry of a
         # table. None where it was for what is less or more.
         self.named: bool | None = False
+        self.missed = False  # whether it was for all but one value
 
     def address_of(self, instruction: Instruction) -> int:
         """Where an indirect jump leads."""
         target = self._whole(instruction.operands[0], 64, instruction.end)
         if target is None:
             raise UnprovenError(f"the jump at {instruction.address:#x} leads to what is not known")
-        self.named = True
+        self.named, self.missed = True, False
         return self._pinned(target)
 
     def jumps(self, condition: str) -> bool:
@@ -81,6 +82,8 @@ class Cpu(Contents):
             named = not named  # some bits of a mask are set
         by_size = flags.kind != "bit" and condition not in ("e", "ne")
         self.named = None if by_size else taken == named
+        one = flags.kind in ("cmp", "sum") or (flags.kind == "logic" and bool(flags.left.slope))
+        self.missed = one and self.named is False
         return taken
 
     def holds(self, condition: str) -> bool:
@@ -221,6 +224,12 @@ class Cpu(Contents):
             return (
                 value if mnemonic == "movzx" else self._wrapped(self._signed(value, narrow), bits)
             )
+        if mnemonic in _QUIET_SHIFTS:
+            shifted, count = (self._whole(operand, bits, end) for operand in operands[1:])
+            if shifted is None or count is None or shifted.base or count.base:
+                return None
+            by = self._pinned(count) & (63 if bits == 64 else 31)
+            return self._shifted(mnemonic[:3], shifted, by, bits)
         if mnemonic in ("xor", "sub") and operands[0] == operands[1]:
             self._flags = Flags("logic", Value(0), Value(0), bits)
             return Value(0)
@@ -313,7 +322,8 @@ class Cpu(Contents):
 
 _SHIFTS = ("shl", "sal", "shr", "sar")
 _FOLLOWED = {"lea", "mov", "movabs", "movzx", "movsx", "movsxd", "xor", "sub", "add", "inc", "dec"}
-_FOLLOWED |= {"and", "or", "imul", *_SHIFTS}
+_QUIET_SHIFTS = ("shlx", "shrx", "sarx")  # leave flags alone
+_FOLLOWED |= {"and", "or", "imul", *_SHIFTS, *_QUIET_SHIFTS}
 _ORDERS = {
     "b": ((-1,), False),
     "ae": ((0, 1), False),

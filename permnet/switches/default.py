@@ -24,7 +24,7 @@ def has_default(
     if not targets or default < max(targets):
         return True  # unoptimised code keeps the order of the source
     body = [block for block in graph.blocks if min(targets) <= block.address < default]
-    if any(_breaks_to(block, default) for block in body):
+    if any(breaks_to(block, default) for block in body):
         return False
     away = {target for block in body if (target := jump_target(block.last)) is not None}
     code = graph.block(default)
@@ -33,7 +33,7 @@ def has_default(
     return all(instruction.mnemonic != "call" for instruction in code.code)
 
 
-def _breaks_to(block: BasicBlock, target: int) -> bool:
+def breaks_to(block: BasicBlock, target: int) -> bool:
     """By a jump, or by the `nop` that stands for a jump to the next instruction."""
     if block.last.mnemonic == "jmp":
         return target in block.successors

@@ -28,9 +28,10 @@ _QUIET |= {"comisd", "prefetcht0", "prefetchnta", "prefetchw", "pause", "ptest",
 _PLAIN = {"mov", "movzx", "movsx", "movsxd", "movabs", "lea", "add", "sub", "and", "or", "xor"}
 _PLAIN |= {"not", "neg", "inc", "dec", "shl", "sal", "shr", "sar", "rol", "ror", "adc", "sbb"}
 _PLAIN |= {"bts", "btr", "btc", "bsf", "bsr", "bswap", "tzcnt", "lzcnt", "popcnt", "shld", "shrd"}
-_PLAIN |= {"andn", "shlx", "shrx", "sarx", "rorx", "pop", "lahf", "movbe"}
+_PLAIN |= {"andn", "pop", "lahf", "movbe", "shlx", "shrx", "sarx", "rorx"}
 _EXTENDS = {"cdq", "cqo", "cwd"}
-_SETS = {"lea", "pop", "tzcnt", "lzcnt", "popcnt"}
+_QUIET_SHIFTS = {"shlx", "shrx", "sarx", "rorx"}
+_SETS = {"lea", "pop", "tzcnt", "lzcnt", "popcnt", *_QUIET_SHIFTS}
 _KEEPS_FLAGS = {
     "lea",
     "leave",
@@ -43,6 +44,7 @@ _KEEPS_FLAGS = {
     "cqo",
     "cdqe",
     "cwde",
+    *_QUIET_SHIFTS,
 }
 
 

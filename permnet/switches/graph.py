@@ -108,12 +108,22 @@ class Graph:
         return BasicBlock(self.code[first:stop])
 
     def stretch(self, address: int) -> BasicBlock | None:
-        """From an address to the next jump, past leaders; None where no instruction starts."""
+        """From an address to the next jump, past leaders; None where no instruction starts.
+
+        A jump to a condition is gone past: two comparisons may share one.
+        """
         code, block = tuple[Instruction, ...](), self.block(address)
         while block:
-            code += block.code
-            block = None if is_jump(block.last) else self.block(block.end)
+            shared = self.shared_condition(block.last)
+            code += block.code[:-1] if shared else block.code
+            block = shared or (None if is_jump(block.last) else self.block(block.end))
         return BasicBlock(code) if code else None
+
+    def shared_condition(self, jump: Instruction) -> BasicBlock | None:
+        """The condition that an unconditional jump leads to, if nothing stands before it there."""
+        target = jump_target(jump) if jump.mnemonic == "jmp" else None
+        block = self.block(target) if target is not None else None
+        return block if block and len(block.code) == 1 and block.is_conditional else None
 
     def block_of(self, address: int) -> int:
         """The start of the block that an address lies in."""

@@ -29,6 +29,7 @@ from permnet.switches.terms import (
 _ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
 _EXTENDS = {"cdqe": ("eax", "rax"), "cwde": ("ax", "eax"), "cbw": ("al", "ax")}
 _SHIFTS = {"shl": "shl", "sal": "shl", "shr": "shr", "sar": "sar"}
+_QUIET_SHIFTS = {"shlx": "shl", "shrx": "shr", "sarx": "sar"}  # leave flags alone
 
 Effect = Literal["none", "frame", "memory"]
 
@@ -214,11 +215,20 @@ class State:
                 return result
             case _, (register, source) if mnemonic in _SHIFTS:
                 left, right = self.value(register, bits, end), self.value(source, 8, end)
-                counted = binary("and", right, const(63 if bits == 64 else 31, 8))
-                result = binary(_SHIFTS[mnemonic], left, extended(trunc(counted, 8), bits, False))
+                result = _shifted(_SHIFTS[mnemonic], left, right)
                 self.flags = Flags("result", result, const(0, bits))
                 return result
+            case _, (_, shifted, count) if mnemonic in _QUIET_SHIFTS:
+                left, right = self.value(shifted, bits, end), self.value(count, bits, end)
+                return _shifted(_QUIET_SHIFTS[mnemonic], left, right)
         return None
+
+
+def _shifted(kind: str, term: Term, count: Term) -> Term:
+    """A term shifted by the low bits of another one, as many as count."""
+    bits = bits_of(term)
+    counted = binary("and", trunc(count, 8), const(63 if bits == 64 else 31, 8))
+    return binary(kind, term, extended(counted, bits, False))
 
 
 def _slot(address: Term) -> tuple[str, int] | None:

@@ -11,10 +11,10 @@ runs an instruction, `fixed`, `effects`, and the reader of the file.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from permnet.switches.alike import is_jump_between, same_code
-from permnet.switches.arrivals import Way, difference
+from permnet.switches.arrivals import Way, difference, same_place
 from permnet.switches.claim import Claim
 from permnet.switches.contents import UnprovenError
 from permnet.switches.cpu import Cpu
@@ -22,6 +22,7 @@ from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Interval, size
 from permnet.switches.jumps import is_idle, jump_target
+from permnet.switches.whole import further_test, goes_on, test_before
 
 LONGEST_RANGE = 4096  # of labels: a longer one is what lies beyond a bound
 MOST_RUNS = 20_000
@@ -36,20 +37,37 @@ def prove(graph: Graph, claim: Claim) -> None:
     """Silent if exactly the claimed values reach each block; UnprovenError otherwise."""
     last = (1 << claim.scrutinee.bits) - 1
     expected = _expected(claim, last)
+    if (test := test_before(graph, claim)) is not None:
+        raise UnprovenError(f"the test at {test:#x} comes before: it is a part of a dispatch")
     starts = [low for (low, _), _ in expected]
     known = known_registers(graph, claim)
     copies = _doubtful(graph, claim, last)
+    apart = {claim.default, *copies}
+    before: Way = (-1,)
+    unnamed = dict.fromkeys((block.target for block in claim.blocks), "")
     ways: set[Way] = set()
     x = runs = 0
     while x <= last:
         runs += 1
         if runs > MOST_RUNS:
             raise TooLongError(f"more than {MOST_RUNS} stretches of values")
-        cpu, way = _run(graph, claim, known, x)
+        cpu, way, by_size = _run(graph, claim, known, x)
         target = way[-1]
         ways.add(way)
+        if {target, before[-1]} <= apart and target != before[-1]:
+            at = next(
+                i for i, pair in enumerate(zip(way, before, strict=False)) if len({*pair}) > 1
+            )
+            if not by_size[at]:
+                label = claim.scrutinee.label(x)
+                raise UnprovenError(f"{label} is told from the number before: one is a label")
+        before = way
         if cpu.named is False or (cpu.named is None and not copies.get(target)):
             copies.pop(target, None)
+        if target in unnamed and cpu.named:
+            unnamed.pop(target)
+        elif target in unnamed and cpu.missed and 1 != cpu.low < cpu.high:  # not 0 is above it
+            unnamed[target] = f"{_shown(claim, cpu)} are left over from tests: labels or none"
         while x <= cpu.high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
@@ -57,10 +75,32 @@ def prove(graph: Graph, claim: Claim) -> None:
                 claimed = "no block" if wanted is None else f"{wanted:#x}"
                 raise UnprovenError(f"{label} leads to {target:#x}, not to {claimed}")
             x = min(end, cpu.high) + 1
+    if any(unnamed.values()):
+        raise UnprovenError(max(unnamed.values()))
     if copies:
         raise UnprovenError(f"values are tested for that lead to {min(copies):#x}: they are labels")
     if found := difference(graph, sorted(ways)):
         raise UnprovenError(f"values come to {found[0]:#x} with different contents of {found[1]}")
+    if not graph.is_unoptimised:
+        _check_optimised(graph, claim, sorted(ways), unnamed)
+
+
+def _check_optimised(
+    graph: Graph, claim: Claim, ways: Sequence[Way], unnamed: Collection[int]
+) -> None:
+    """What optimisers do to blocks and tests: a block in two places, a test behind the others."""
+    labelled = {block.target for block in claim.blocks}
+    if same := same_place(graph, ways, labelled):
+        raise UnprovenError(f"{same[0]:#x} and {same[1]:#x} are one block, claimed to be two")
+    if (at := further_test(graph, claim, ways)) is not None:
+        raise UnprovenError(f"the test at {at:#x} goes on with the dispatch")
+    for block in claim.blocks:
+        if block.target in unnamed and (at := goes_on(graph, claim, block)) is not None:
+            raise UnprovenError(f"the test at {at:#x} is for some of the values that lead there")
+
+
+def _shown(claim: Claim, cpu: Cpu) -> str:
+    return f"{claim.scrutinee.label(cpu.low)} to {claim.scrutinee.label(cpu.high)}"
 
 
 def known_registers(graph: Graph, claim: Claim) -> Known:
@@ -113,19 +153,22 @@ def _doubtful(graph: Graph, claim: Claim, last: int) -> dict[int, bool]:
     }
 
 
-def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[Cpu, Way]:
-    """The processor at the end of a run, and the way that it went to a claimed address."""
+def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[Cpu, Way, tuple[bool, ...]]:
+    """The processor at the end of a run, and the way that it went to a claimed address.
+
+    With each part of the way whether a comparison of sizes led there.
+    """
     ends = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
     cpu = Cpu(graph.function.binary.read_only, claim.scrutinee, x, known)
-    way = (claim.start,)
+    way: tuple[tuple[int, bool], ...] = ((claim.start, False),)
     for address, jumped in _path(graph, cpu, claim.start):
         if jumped:
-            filled = graph.past_padding(way[-1]) != way[-1]
-            way = (*(way[:-1] if filled else way), address)
+            filled = graph.past_padding(way[-1][0]) != way[-1][0]
+            way = (*(way[:-1] if filled else way), (address, cpu.named is None))
         if address in ends and address != claim.start:
             if not jumped:
                 raise UnprovenError(f"values come to {address:#x} through other code")
-            return cpu, way
+            return cpu, tuple(at for at, _ in way), tuple(by for _, by in way)
     raise UnprovenError(f"{claim.scrutinee.label(x)} reaches no block in {MOST_STEPS} steps")
 
 
@@ -145,6 +188,9 @@ def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
         if is_idle(instruction) and not graph.is_unoptimised:  # there it stands for a block
             address = instruction.end
             continue
+        if shared := graph.shared_condition(instruction):  # two comparisons have one jump
+            address = shared.address
+            continue
         mnemonic = instruction.mnemonic
         jumped = mnemonic.startswith("j")
         if mnemonic == "jmp":
@@ -159,5 +205,7 @@ def _path(graph: Graph, cpu: Cpu, address: int) -> Iterator[tuple[int, bool]]:
             tested = instruction.end
             address = target if cpu.jumps(mnemonic[1:]) else instruction.end
         else:
+            if mnemonic == "cmp" and tested == address:  # one whose two ways lead to one place
+                tested = instruction.end
             cpu.step(instruction)
             address = instruction.end

@@ -9,21 +9,22 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from permnet.binary.decode import Instruction
-from permnet.binary.operands import Memory, Register
+from permnet.binary.operands import GENERAL, Memory, Register
 from permnet.switches.asked import (
     Kind,
     asks_for_side,
     depends,
     holds,
     is_bit_test,
+    is_of_part,
     kinds_of,
     narrow,
     scrutinee,
     state_at,
     tested_at,
-    tests_several,
 )
-from permnet.switches.effects import FLAGS, read
+from permnet.switches.default import breaks_to
+from permnet.switches.effects import FLAGS, read, written
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.jumps import is_jump, jump_target
@@ -33,6 +34,7 @@ from permnet.switches.terms import Term, bits_of, signed, value_of
 
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
+MOST_GONE = 20  # blocks of a condition before a switch
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 
@@ -176,6 +178,8 @@ class Walker:
         lies, or goes through the labels in order.
         """
         flags = tested_at(self.graph, region.head)
+        if self._goes_on(region):
+            return True
         if flags is None or region.head.code[-2].mnemonic == "sub":
             return False
         if flags.kind != "cmp" and narrow(flags.left) != region.x:
@@ -186,9 +190,13 @@ class Walker:
             return False
         missed = region.head.successors[kinds.index("miss")]
         following, hit = self._stretch(missed), region.head.successors[kinds.index("hit")]
+        if following and _is_idle_jump(following) and self._goes_on_at(following):
+            following = self._stretch(following.successors[0])
         if following and asks_for_side(self.graph, following, constant, bits_of(region.x)):
             return False
         if following != self.graph.block(missed) and self._ends_loop(region, hit):
+            return True
+        if self.graph.is_unoptimised and self._leaves_body(region, hit):
             return True
         if region.has_table and self.graph.is_unoptimised:
             return True  # it always asks for the side
@@ -210,6 +218,40 @@ class Walker:
         if region.has_table and not self.graph.is_unoptimised and not self._ends_loop(region, hit):
             return False
         return len(rest) > 2 or (len(sides) > 1 and not single)
+
+    def _goes_on(self, region: Region) -> bool:
+        """Whether one way from the first test is code that all leads to the other, a test."""
+        tests = {test.address for test in region.tests} - {region.head.address}
+        one, other = region.head.successors
+        pairs = [(a, b) for a, b in ((one, other), (other, one)) if b in tests and a not in tests]
+        return any(self._all_leads(a, b, region) for a, b in pairs)
+
+    def _all_leads(self, start: int, end: int, region: Region) -> bool:
+        """Whether all ways from one place come to another, none of them back to the dispatch."""
+        changed = {GENERAL[o.name][0] for o in _registers(region.head.code[-2]) if o.general}
+        pending, seen = [start], {end}
+        while pending:
+            address = pending.pop()
+            if address in seen:
+                continue
+            block = self.graph.block(address)
+            if block is None or not block.successors or len(seen) > MOST_GONE:
+                return False
+            sets = [i for i in block.code if changed & written(i)[0] and not _may_read_again(i)]
+            if sets or address == region.head.address:
+                return False
+            seen.add(address)
+            pending += block.successors
+        return True
+
+    def _leaves_body(self, region: Region, hit: int) -> bool:
+        """Whether what is hit lies behind all blocks, and no `break` leads there.
+
+        Without an optimiser a block of the switch without code is where its `break` leads.
+        """
+        others = [address for address in region.leaves() if address != hit]
+        body = [block for block in self.graph.blocks if min(others) <= block.address < hit]
+        return hit > max(others) and not any(breaks_to(block, hit) for block in body)
 
     def _ends_loop(self, region: Region, hit: int) -> bool:
         """Whether what is hit leaves a loop that the rest stays in, as `while (c)` does."""
@@ -260,7 +302,7 @@ class Walker:
         `ends` are the ends of what may be a test. None if the tests do not end, as in a loop that
         waits for another value.
         """
-        tests, leaving = {head.address: head}, list[Edge]()
+        tests, leaving, ends = {head.address: head}, list[Edge](), set(ends)
         pending = [(edge, state) for edge in first]
         for _ in range(MOST_VISITS):
             if not pending:
@@ -274,6 +316,8 @@ class Walker:
             else:
                 block, after, edges = found
                 tests[block.address] = block
+                if _is_idle_jump(block) and self._goes_on_at(block):
+                    ends |= {*block.successors}
                 pending += [(edge, after) for edge in edges]
         return None
 
@@ -288,7 +332,7 @@ class Walker:
         block = self._stretch(edge.target)
         if block is None or (self.graph.is_unoptimised and not follows):
             return None
-        if len(block.code) == 1 and block.last.mnemonic == "jmp" and len(block.successors) == 1:
+        if _is_idle_jump(block) and len(block.successors) == 1:
             (target,) = block.successors
             return (block, before, [replace(edge, target=target)]) if follows else None
         if edge.kind == "hit":
@@ -303,12 +347,16 @@ class Walker:
             edges = self._cut(block, state, edge.values, evaluator)
         except UnknownError:
             bounded = edge.kind == "order" and size(edge.values) <= MOST_LABELS
-            lost = bounded and depends(block, state, evaluator.x)
-            lost = lost or tests_several(state.flags, evaluator.x)
+            lost = (bounded or not block.is_conditional) and depends(block, state, evaluator.x)
+            lost = lost or is_of_part(state.flags, block.last.mnemonic, evaluator.x)
             return replace(edge, kind="lost") if lost else None
         piece = block == self.graph.block(edge.target)
         decided = piece and (follows or is_bit_test(before.flags, evaluator.x))
         return (block, state, edges) if len(edges) > 1 or decided else None
+
+    def _goes_on_at(self, jump: BasicBlock) -> bool:
+        """Whether a jump behind a test is all that leads to its target: other code lies between."""
+        return self.graph.predecessors.get(jump.successors[0]) == {jump.address}
 
     def _stretch(self, address: int) -> BasicBlock | None:
         """From an address to the next jump; jumps to a place between do not end it if optimised."""
@@ -368,6 +416,22 @@ class Walker:
         """Where the code at an address begins; unoptimised, a `nop` stands for a block."""
         unoptimised = self.graph.is_unoptimised
         return address if unoptimised else self.graph.past_padding(address)
+
+
+def _registers(instruction: Instruction) -> list[Register]:
+    return [operand for operand in instruction.operands if isinstance(operand, Register)]
+
+
+def _may_read_again(instruction: Instruction) -> bool:
+    """Whether something is read, maybe what was read before; a call changes what is read then."""
+    loads = any(isinstance(operand, Memory) for operand in instruction.operands[1:])
+    return instruction.mnemonic == "call" or (instruction.mnemonic[:3] == "mov" and loads)
+
+
+def _is_idle_jump(block: BasicBlock) -> bool:
+    """Whether a block does nothing but jump; a comparison whose two ways lead there may be left."""
+    *before, last = block.code
+    return last.mnemonic == "jmp" and all(one.mnemonic == "cmp" for one in before)
 
 
 def _is_mere_jump(instruction: Instruction) -> bool:

@@ -105,10 +105,12 @@ def _is_copy(graph: Graph, region: Region, block: Block, default: int) -> bool:
         return kinds != {"hit"} and is_jump_between(graph, block.target, default)
     if size(block.values) > MOST_LABELS or same_code(graph, block.target, default):
         return True
+    edges = [edge for edge in region.edges if edge.target == block.target]
+    ranges = [_is_range(edge.values, bits_of(region.x)) for edge in edges]
+    if any(e.kind == "order" and not one for e, one in zip(edges, ranges, strict=True)):
+        return True  # on either side of a bound, of which no label can be
     return not any(
-        edge.kind in ("hit", "lost") or _is_range(edge.values, bits_of(region.x))
-        for edge in region.edges
-        if edge.target == block.target
+        edge.kind in ("hit", "lost") or one for edge, one in zip(edges, ranges, strict=True)
     )
 
 

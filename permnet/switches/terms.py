@@ -103,6 +103,11 @@ def binary(kind: str, left: Term, right: Term) -> Term:
         return left
     if b is not None and kind == "add" and left[0] == "add" and value_of(left[3]) is not None:
         return binary("add", left[2], const(b + left[3][2], bits))
+    if b is None and kind == "add":  # constants come last
+        (one, left_constant), (other, right_constant) = split(left), split(right)
+        if left_constant or right_constant:
+            summed = const(left_constant + right_constant, bits)
+            return binary("add", binary("add", one, other), summed)
     if b is not None and kind == "shl":
         return binary("mul", left, const(1 << b, bits)) if b < bits else const(0, bits)
     if b is not None and kind == "and":  # it needs no more bits than the constant has

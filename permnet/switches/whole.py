@@ -1,0 +1,200 @@
+"""Whether a claim is about a whole dispatch, or about what is left of one behind some tests."""
+
+from collections.abc import Iterable, Iterator
+
+from permnet.binary.decode import Instruction
+from permnet.binary.operands import Number
+from permnet.switches.arrivals import Way, serves
+from permnet.switches.asked import asks_for_side, kinds_of, scrutinee, state_at
+from permnet.switches.claim import Block, Claim
+from permnet.switches.effects import keeps_flags, read, written
+from permnet.switches.graph import BasicBlock, Graph
+from permnet.switches.intervals import size
+from permnet.switches.jumps import is_jump, jump_target
+from permnet.switches.machine import Flags, State
+from permnet.switches.terms import Term, bits_of, trunc, value_of
+
+MOST_TOLD_APART = 16  # labels of a block that tells one of them from the others
+MOST_BEFORE = 16  # tests that are gone back through
+MOST_BEHIND = 64  # and those that are followed to see where they lead
+
+Code = tuple[Instruction, ...]
+
+
+def test_before(graph: Graph, claim: Claim) -> int | None:
+    """A test of the same dispatch that values have come from, if there is no other way.
+
+    Compilers ask on which side of a number a value lies on the way to the tests for labels; what
+    lies on the other side then leads to some of the same places. A condition of the source before
+    a switch is for one value, or leads away, and where several tests lead is a block.
+    """
+    start, between = claim.start, Code()
+    for _ in range(MOST_BEFORE):
+        ways = [*_before(graph, start, between)]
+        test, to, between = ways[0]
+        if len(ways) > 1 or test is None:
+            return None
+        asked = _asked(graph, claim, test, to, between)
+        if asked is not False:
+            return test.last.address if asked else None
+        start = test.last.address
+    return None
+
+
+def goes_on(graph: Graph, claim: Claim, block: Block) -> int | None:
+    """A test that a range of values comes to first and that is for one of them, if there is one.
+
+    The value may lie in a second register, as a wider number, that the claim knows nothing of.
+    """
+    if size(block.values) <= MOST_TOLD_APART or graph.is_unoptimised:
+        return None
+    following = graph.stretch(block.target)
+    if following is None or following.last.mnemonic not in ("je", "jne"):
+        return None
+    for instruction in following.code:
+        match instruction.mnemonic, instruction.operands:
+            case "cmp", (_, Number(value=number)):
+                number %= 1 << claim.scrutinee.bits
+                if any(low <= number <= high for low, high in block.values):
+                    return following.last.address
+    return None
+
+
+def further_test(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
+    """A place of values without a label that is one more test, if there is one.
+
+    It tests what the tests on a way there were about, does nothing else, and leads to another place
+    of the claim.
+    """
+    others = {copy.target for copy in claim.copies} | {claim.default}
+    places = others | {block.target for block in claim.blocks}
+    for way in ways:
+        following = graph.stretch(way[-1]) if way[-1] in others else None
+        if following is None or len(following.code) < 2 or not following.is_conditional:
+            continue
+        *before, compare, _ = following.code
+        changed = frozenset[str]().union(*(written(one)[0] for one in before))
+        quiet = not any(written(one)[1] for one in before)
+        if not quiet or compare.mnemonic not in ("cmp", "test"):
+            continue
+        if places & {*following.successors} and serves(graph, way, read(compare) - changed):
+            return following.last.address
+    return None
+
+
+def _before(
+    graph: Graph, address: int, code: Code
+) -> Iterator[tuple[BasicBlock | None, int, Code]]:
+    """Tests that lead to an address, each with its way there and the code on it.
+
+    None for any other way there. `code` is what comes behind the address.
+    """
+    first = graph.block(graph.block_of(address))
+    inside = tuple(i for i in first.code if i.address < address) if first else ()
+    pending = [(graph.block_of(address), (*inside, *code))]
+    seen: set[int] = set()
+    while pending:
+        at, code = pending.pop()
+        before = graph.predecessors.get(at, set())
+        if at in seen or not before:
+            yield None, at, ()
+            return
+        seen.add(at)
+        for start in before:
+            block = graph.block(start)
+            if block and block.is_conditional:
+                yield block, at, code
+            elif block:
+                pending.append((start, (*_without_jump(block), *code)))
+
+
+def _without_jump(block: BasicBlock) -> Code:
+    return block.code[:-1] if is_jump(block.last) else block.code
+
+
+def _asked(graph: Graph, claim: Claim, test: BasicBlock, to: int, between: Code) -> bool | None:
+    """Whether a test is on which side of a number the value of a claim lies, as in its dispatch.
+
+    None if it is of another value, or leads away; it is not if it is for one value.
+    """
+    whole = _with_comparison(graph, test)
+    state = state_at(graph, whole)
+    flags, x = _tested(state, whole)
+    if flags is None or x is None:
+        return None
+    after = state.copy()
+    for instruction in between:
+        after.step(instruction)
+    if not _is_same(x, after.value(claim.scrutinee.place, claim.scrutinee.bits, 0)):
+        return None
+    kinds = kinds_of(flags, test.last.mnemonic, x)
+    if "order" not in kinds:
+        number, following = value_of(flags.right), graph.stretch(claim.start)
+        if kinds[test.successors.index(to)] == "hit":
+            return None
+        if number is None or following is None:
+            return False
+        return asks_for_side(graph, following, number, bits_of(x))
+    places = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
+    other = next((one for one in test.successors if one != to), to)
+    return True if _leads(graph, other, state, x, places) else None
+
+
+def _leads(graph: Graph, start: int, state: State, x: Term, places: set[int | None]) -> bool:
+    """Whether tests of x from an address on lead to one of some places."""
+    pending, seen = [(start, state)], set[int]()
+    while pending and len(seen) < MOST_BEHIND:
+        address, before = pending.pop()
+        address = _resolved(graph, address)
+        if address in places:
+            return True
+        block = graph.stretch(address)
+        if address in seen or block is None or not block.is_conditional:
+            continue
+        seen.add(address)
+        after = before.copy()
+        _, y = _tested(after, block)
+        if y is not None and _is_same(x, y):
+            pending += [(successor, after) for successor in block.successors]
+    return False
+
+
+def _with_comparison(graph: Graph, test: BasicBlock) -> BasicBlock:
+    """A test and the block before it, if it jumps by a comparison that was made there."""
+    before = graph.predecessors.get(test.address, set())
+    if all(map(keeps_flags, test.code[:-1])) and len(before) == 1:
+        (start,) = before
+        made = graph.block(start)
+        if made and made.is_conditional:
+            return BasicBlock((*made.code[:-1], *test.code))
+    return test
+
+
+def _tested(state: State, block: BasicBlock) -> tuple[Flags | None, Term | None]:
+    """What the jump at the end of a block depends on, and the value that it is about."""
+    for instruction in block.code[:-1]:
+        state.step(instruction)
+    return state.flags, scrutinee(state.flags, block.last.mnemonic)
+
+
+def _is_same(one: Term, other: Term) -> bool:
+    """Whether two terms are of one value, as it is, with a constant added or some bits of it."""
+    left, right = _root(one), _root(other)
+    bits = min(bits_of(left), bits_of(right))
+    return trunc(left, bits) == trunc(right, bits)
+
+
+def _root(term: Term) -> Term:
+    while term[0] in ("zext", "sext", "trunc") or (
+        term[0] in ("add", "and") and value_of(term[3]) is not None
+    ):
+        term = term[2]
+    return term
+
+
+def _resolved(graph: Graph, address: int) -> int:
+    """Where a mere jump leads."""
+    block = graph.block(address)
+    if block and len(block.code) == 1 and block.last.mnemonic == "jmp":
+        return jump_target(block.last) or address
+    return address
