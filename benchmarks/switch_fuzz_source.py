@@ -162,7 +162,7 @@ class _Function:
         truth: Truth = {"bits": bits, "line": 0}
         self.switches.append(truth)
         count = draw.between(2, draw.pick((4, 8, 8, 16, 30)) if not depth else 6)
-        blocks = self._blocks(self._labels(low, high, count), shape)
+        blocks = self._blocks(self._labels(low, high, count), shape, depth)
         for block in blocks:
             if block.end == "unreachable":
                 continue
@@ -228,7 +228,7 @@ class _Function:
         self.used |= set(found)
         return sorted(found) if draw.chance(0.5) else found
 
-    def _blocks(self, labels: Sequence[int], shape: str) -> list[_Block]:
+    def _blocks(self, labels: Sequence[int], shape: str, depth: int) -> list[_Block]:
         draw, left = self.draw, list(labels)
         blocks: list[_Block] = []
         while left:
@@ -236,6 +236,8 @@ class _Function:
             blocks.append(_Block(left[:size], False, "", ""))
             left = left[size:]
         place = draw.weighted(DEFAULTS)
+        if depth and place == "unreachable":  # then so is what is around it
+            place = "absent"
         if place == "shared":
             draw.pick(blocks).default = True
         elif place != "absent":

@@ -22,7 +22,7 @@ from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Interval, size
 from permnet.switches.jumps import is_idle, jump_target
-from permnet.switches.whole import further_test, goes_on, test_before
+from permnet.switches.whole import further_test, goes_on, test_before, tested_again
 
 LONGEST_RANGE = 4096  # of labels: a longer one is what lies beyond a bound
 MOST_RUNS = 20_000
@@ -92,8 +92,9 @@ def _check_optimised(
     labelled = {block.target for block in claim.blocks}
     if same := same_place(graph, ways, labelled):
         raise UnprovenError(f"{same[0]:#x} and {same[1]:#x} are one block, claimed to be two")
-    if (at := further_test(graph, claim, ways)) is not None:
-        raise UnprovenError(f"the test at {at:#x} goes on with the dispatch")
+    for further in (further_test, tested_again):
+        if (at := further(graph, claim, ways)) is not None:
+            raise UnprovenError(f"the test at {at:#x} goes on with the dispatch")
     for block in claim.blocks:
         if block.target in unnamed and (at := goes_on(graph, claim, block)) is not None:
             raise UnprovenError(f"the test at {at:#x} is for some of the values that lead there")

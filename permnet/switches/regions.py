@@ -32,6 +32,7 @@ from permnet.switches.machine import State
 from permnet.switches.pieces import Evaluator, UnknownError, constants
 from permnet.switches.terms import Term, bits_of, signed, value_of
 
+_OF_BITS = ("bt", "shl", "shr", "shlx", "shrx")
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
 MOST_GONE = 20  # blocks of a condition before a switch
@@ -68,6 +69,11 @@ class Region:
     def has_table(self) -> bool:
         """Whether one of the tests is a jump through a table."""
         return any(t.last.mnemonic == "jmp" and jump_target(t.last) is None for t in self.tests)
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether one of the tests is of the bits of a mask."""
+        return any(one.mnemonic in _OF_BITS for test in self.tests for one in test.code)
 
     def leaves(self) -> dict[int, Intervals]:
         """The values that leave to each address."""
@@ -190,8 +196,8 @@ class Walker:
             return False
         missed = region.head.successors[kinds.index("miss")]
         following, hit = self._stretch(missed), region.head.successors[kinds.index("hit")]
-        if following and _is_idle_jump(following) and self._goes_on_at(following):
-            following = self._stretch(following.successors[0])
+        if self.graph.is_unoptimised and following and _is_idle_jump(following):
+            return False  # which an `if` has no need of
         if following and asks_for_side(self.graph, following, constant, bits_of(region.x)):
             return False
         if following != self.graph.block(missed) and self._ends_loop(region, hit):
@@ -209,7 +215,8 @@ class Walker:
         ]
         if not self.graph.is_unoptimised and size(region.leaves().get(hit, ())) > 1:
             return False  # it leads to a block of others
-        if constant and rest and region.has_table:  # a label outside it is tested before
+        if constant and rest and (region.has_table or region.has_mask):
+            # A label outside it is tested before.
             bits = bits_of(region.x)
             labels = [signed(end, bits) for ends in rest for end in ends]
             return min(labels) < signed(constant, bits) < max(labels)
@@ -250,8 +257,10 @@ class Walker:
         Without an optimiser a block of the switch without code is where its `break` leads.
         """
         others = [address for address in region.leaves() if address != hit]
+        if hit < max(others) or len(others) < 3:  # else it would be no switch without it
+            return False
         body = [block for block in self.graph.blocks if min(others) <= block.address < hit]
-        return hit > max(others) and not any(breaks_to(block, hit) for block in body)
+        return not any(breaks_to(block, hit) for block in body)
 
     def _ends_loop(self, region: Region, hit: int) -> bool:
         """Whether what is hit leaves a loop that the rest stays in, as `while (c)` does."""
@@ -332,7 +341,7 @@ class Walker:
         block = self._stretch(edge.target)
         if block is None or (self.graph.is_unoptimised and not follows):
             return None
-        if _is_idle_jump(block) and len(block.successors) == 1:
+        if _is_idle_jump(block):
             (target,) = block.successors
             return (block, before, [replace(edge, target=target)]) if follows else None
         if edge.kind == "hit":
@@ -355,8 +364,14 @@ class Walker:
         return (block, state, edges) if len(edges) > 1 or decided else None
 
     def _goes_on_at(self, jump: BasicBlock) -> bool:
-        """Whether a jump behind a test is all that leads to its target: other code lies between."""
-        return self.graph.predecessors.get(jump.successors[0]) == {jump.address}
+        """Whether a jump behind a test leads to the same comparison, with other code between."""
+        (target,) = jump.successors
+        before, after = self.graph.predecessors.get(jump.address, set()), self.graph.block(target)
+        if len(before) != 1 or self.graph.predecessors.get(target) != {jump.address}:
+            return False
+        test = self.graph.block(*before)
+        texts = [one.code[-2].text for one in (test, after) if one and len(one.code) > 1]
+        return len(texts) == 2 and texts[0] == texts[1]
 
     def _stretch(self, address: int) -> BasicBlock | None:
         """From an address to the next jump; jumps to a place between do not end it if optimised."""
@@ -431,7 +446,7 @@ def _may_read_again(instruction: Instruction) -> bool:
 def _is_idle_jump(block: BasicBlock) -> bool:
     """Whether a block does nothing but jump; a comparison whose two ways lead there may be left."""
     *before, last = block.code
-    return last.mnemonic == "jmp" and all(one.mnemonic == "cmp" for one in before)
+    return _is_mere_jump(last) and all(one.mnemonic == "cmp" for one in before)
 
 
 def _is_mere_jump(instruction: Instruction) -> bool:

@@ -17,6 +17,7 @@ from permnet.switches.terms import signed as signed_number
 
 FEWEST_LABELS = 2
 FEWEST_TESTS = 3  # for a chain of tests to look like a switch
+_ROTATES = ("rol", "ror", "rorx")
 MOST_PARTS = 1  # of a default, beside the one that most values go to
 
 
@@ -47,6 +48,8 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
             )
         if edge.kind == "lost":
             raise RefusedError(f"the test at {edge.target:#x} depends on more than its value")
+    if any(one.mnemonic in _ROTATES for one in region.head.code):
+        raise RefusedError("the value is rotated before its tests: labels at a stride")
     parts = [block for block in copies if default and not same_code(graph, block.target, default)]
     if len(parts) > MOST_PARTS or any(size(block.values) > MOST_LABELS for block in blocks):
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
@@ -102,6 +105,9 @@ def _is_copy(graph: Graph, region: Region, block: Block, default: int) -> bool:
     """
     if graph.is_unoptimised:
         kinds = {edge.kind for edge in region.edges if edge.target == block.target}
+        away = graph.block(default)
+        if away and len(away.code) == 1 and away.successors == (block.target,):
+            return True  # one block, with the default among its labels
         return kinds != {"hit"} and is_jump_between(graph, block.target, default)
     if size(block.values) > MOST_LABELS or same_code(graph, block.target, default):
         return True

@@ -82,6 +82,32 @@ def further_test(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
     return None
 
 
+def tested_again(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
+    """A test of the value behind work for values without a label, if it leads to labelled ones.
+
+    A condition before a switch that is for smaller values, say, is made one with its first test:
+    then each side has a dispatch of its own.
+    """
+    others = {copy.target for copy in claim.copies} | {claim.default}
+    labelled: set[int | None] = {block.target for block in claim.blocks}
+    stretches = {at: block for way in ways for at in way if (block := graph.stretch(at))}
+    tests = {stretches[at].last.address for way in ways for at in way[:-1] if at in stretches}
+    for way in ways:
+        following = stretches.get(way[-1]) if way[-1] in others else None
+        if following is None or not following.is_conditional or following.last.address in tests:
+            continue
+        state = State()
+        value = state.value(claim.scrutinee.place, claim.scrutinee.bits, 0)
+        for at in way[:-1]:
+            _tested(state, stretches[at])
+        _, x = _tested(state, following)
+        if x is not None and _is_same(x, value):
+            ends = following.successors
+            if any(_leads(graph, end, state, x, labelled) for end in ends):
+                return following.last.address
+    return None
+
+
 def _before(
     graph: Graph, address: int, code: Code
 ) -> Iterator[tuple[BasicBlock | None, int, Code]]:
