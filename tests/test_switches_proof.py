@@ -147,6 +147,10 @@ BODIES = [
     "mov eax, edi\n lea ecx, [rax + rax + 3]\n movzx ecx, cl\n cmp ecx, {m}",
     "mov eax, 3\n mov ecx, edi\n shl eax, cl\n cmp eax, {m}",
     "mov eax, edi\n shl eax, 2\n cmp al, {b}",
+    "mov eax, 1\n mov ecx, edi\n shlx rax, rax, rcx\n test eax, 0x10204",
+    "mov eax, edi\n mov ecx, 3\n shrx eax, eax, ecx\n cmp eax, {m}",
+    "mov eax, edi\n mov ecx, 3\n sarx eax, eax, ecx\n cmp eax, {m}",
+    "cmp edi, {n}\n mov ecx, 3\n shlx eax, edi, ecx",
     "mov eax, edi\n xor eax, eax\n cmp eax, {b}",
 ]
 CONDITIONS = ("e", "ne", "b", "ae", "be", "a", "l", "ge", "le", "g", "s", "ns")

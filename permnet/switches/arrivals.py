@@ -22,6 +22,7 @@ from permnet.switches.jumps import is_idle, is_jump, jump_target
 
 Way = tuple[int, ...]  # the address of the first instruction, and where each jump led
 
+MOST_MOVES = 16  # instructions of a block's beginning
 MEMORY = "memory"
 GIVEN = {"rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10", *(f"xmm{n}" for n in range(8))}
 RETURNED = {"rax", "rdx", "xmm0", "xmm1"}
@@ -68,19 +69,36 @@ def same_place(
     for way in ways:
         by_target.setdefault(way[-1], way)
     for target, way in sorted(by_target.items()):
-        block = graph.block(target)
-        if block is None or block.is_conditional or len(block.successors) != 1:
+        code, following = _leading(graph, target, by_target)
+        if following is None or not {target, following} & {*labelled}:
             continue
-        (following,) = block.successors
-        if following not in by_target or not {target, following} & {*labelled}:
-            continue
-        if any(i.mnemonic == "call" for i in block.code):
-            continue
-        late = Brought(graph, way, numbers).moved(block, following)
+        late = Brought(graph, way, numbers).moved(code, following)
         early = Brought(graph, by_target[following], numbers)
         if _unlike(graph, early, late, early.served | late.served) is None:
             return target, following
     return None
+
+
+def _leading(
+    graph: Graph, start: int, places: Collection[int]
+) -> tuple[list[Instruction], int | None]:
+    """What is done from one place on until another is reached; None if that is more than moves."""
+    code: list[Instruction] = []
+    address = start
+    while len(code) < MOST_MOVES:
+        instruction = graph.instruction(address)
+        if instruction is None or instruction.mnemonic == "call":
+            return code, None
+        if is_jump(instruction):
+            if instruction.mnemonic != "jmp" or (target := jump_target(instruction)) is None:
+                return code, None
+            address = target
+        else:
+            code.append(instruction)
+            address = instruction.end
+        if address in places:
+            return code, address if address != start else None
+    return code, None
 
 
 def serves(graph: Graph, way: Way, names: Iterable[str]) -> bool:
@@ -107,10 +125,10 @@ class Brought:
                 if not is_idle(instruction):
                     self._step(instruction)
 
-    def moved(self, block: BasicBlock, target: int) -> "Brought":
-        """The same a block later."""
-        for instruction in block.code:
-            if not (is_idle(instruction) or instruction.mnemonic == "jmp"):
+    def moved(self, code: Iterable[Instruction], target: int) -> "Brought":
+        """The same with more code behind it."""
+        for instruction in code:
+            if not is_idle(instruction):
                 self._step(instruction)
         self.target = target
         return self

@@ -11,20 +11,19 @@ runs an instruction, `fixed`, `effects`, and the reader of the file.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from permnet.switches.alike import is_jump_between, same_code
 from permnet.switches.arrivals import Way, difference, same_place
 from permnet.switches.claim import Claim
 from permnet.switches.contents import UnprovenError
 from permnet.switches.cpu import Cpu
 from permnet.switches.fixed import Known
 from permnet.switches.graph import Graph
-from permnet.switches.intervals import Interval, size
+from permnet.switches.intervals import Interval
 from permnet.switches.jumps import is_idle, jump_target
+from permnet.switches.named import Named
 from permnet.switches.whole import further_test, goes_on, test_before, tested_again
 
-LONGEST_RANGE = 4096  # of labels: a longer one is what lies beyond a bound
 MOST_RUNS = 20_000
 MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
 
@@ -41,10 +40,7 @@ def prove(graph: Graph, claim: Claim) -> None:
         raise UnprovenError(f"the test at {test:#x} comes before: it is a part of a dispatch")
     starts = [low for (low, _), _ in expected]
     known = known_registers(graph, claim)
-    copies = _doubtful(graph, claim, last)
-    apart = {claim.default, *copies}
-    before: Way = (-1,)
-    unnamed = dict.fromkeys((block.target for block in claim.blocks), "")
+    named = Named(graph, claim)
     ways: set[Way] = set()
     x = runs = 0
     while x <= last:
@@ -54,20 +50,7 @@ def prove(graph: Graph, claim: Claim) -> None:
         cpu, way, by_size = _run(graph, claim, known, x)
         target = way[-1]
         ways.add(way)
-        if {target, before[-1]} <= apart and target != before[-1]:
-            at = next(
-                i for i, pair in enumerate(zip(way, before, strict=False)) if len({*pair}) > 1
-            )
-            if not by_size[at]:
-                label = claim.scrutinee.label(x)
-                raise UnprovenError(f"{label} is told from the number before: one is a label")
-        before = way
-        if cpu.named is False or (cpu.named is None and not copies.get(target)):
-            copies.pop(target, None)
-        if target in unnamed and cpu.named:
-            unnamed.pop(target)
-        elif target in unnamed and cpu.missed and 1 != cpu.low < cpu.high:  # not 0 is above it
-            unnamed[target] = f"{_shown(claim, cpu)} are left over from tests: labels or none"
+        named.note(cpu, way, by_size)
         while x <= cpu.high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]
             if target != wanted:
@@ -75,19 +58,14 @@ def prove(graph: Graph, claim: Claim) -> None:
                 claimed = "no block" if wanted is None else f"{wanted:#x}"
                 raise UnprovenError(f"{label} leads to {target:#x}, not to {claimed}")
             x = min(end, cpu.high) + 1
-    if any(unnamed.values()):
-        raise UnprovenError(max(unnamed.values()))
-    if copies:
-        raise UnprovenError(f"values are tested for that lead to {min(copies):#x}: they are labels")
+    named.check()
     if found := difference(graph, sorted(ways)):
         raise UnprovenError(f"values come to {found[0]:#x} with different contents of {found[1]}")
     if not graph.is_unoptimised:
-        _check_optimised(graph, claim, sorted(ways), unnamed)
+        _check_optimised(graph, claim, sorted(ways), named)
 
 
-def _check_optimised(
-    graph: Graph, claim: Claim, ways: Sequence[Way], unnamed: Collection[int]
-) -> None:
+def _check_optimised(graph: Graph, claim: Claim, ways: Sequence[Way], named: Named) -> None:
     """What optimisers do to blocks and tests: a block in two places, a test behind the others."""
     labelled = {block.target for block in claim.blocks}
     if same := same_place(graph, ways, labelled):
@@ -96,12 +74,10 @@ def _check_optimised(
         if (at := further(graph, claim, ways)) is not None:
             raise UnprovenError(f"the test at {at:#x} goes on with the dispatch")
     for block in claim.blocks:
-        if block.target in unnamed and (at := goes_on(graph, claim, block)) is not None:
+        if named.is_named(block.target):
+            continue
+        if (at := goes_on(graph, claim, block, ways)) is not None:
             raise UnprovenError(f"the test at {at:#x} is for some of the values that lead there")
-
-
-def _shown(claim: Claim, cpu: Cpu) -> str:
-    return f"{claim.scrutinee.label(cpu.low)} to {claim.scrutinee.label(cpu.high)}"
 
 
 def known_registers(graph: Graph, claim: Claim) -> Known:
@@ -133,25 +109,6 @@ def _expected(claim: Claim, last: int) -> list[tuple[Interval, int | None]]:
     if free <= last:
         found.append(((free, last), claim.default))
     return found
-
-
-def _doubtful(graph: Graph, claim: Claim, last: int) -> dict[int, bool]:
-    """The places of values without a label that do other than the default does.
-
-    With each whether its values are a range that comparisons of sizes may be there to find.
-    """
-    default = claim.default
-    return {
-        copy.target: len(copy.values) == 1
-        and copy.values[0][0] > 0
-        and copy.values[0][1] < last
-        and size(copy.values) <= LONGEST_RANGE
-        for copy in claim.copies
-        if default is None
-        or not (
-            same_code(graph, copy.target, default) or is_jump_between(graph, copy.target, default)
-        )
-    }
 
 
 def _run(graph: Graph, claim: Claim, known: Known, x: int) -> tuple[Cpu, Way, tuple[bool, ...]]:

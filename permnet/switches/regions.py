@@ -73,7 +73,10 @@ class Region:
     @property
     def has_mask(self) -> bool:
         """Whether one of the tests is of the bits of a mask."""
-        return any(one.mnemonic in _OF_BITS for test in self.tests for one in test.code)
+        behind = [one for test in self.tests if test != self.head for one in test.code]
+        return any(
+            one.mnemonic in _OF_BITS and isinstance(one.operands[-1], Register) for one in behind
+        )
 
     def leaves(self) -> dict[int, Intervals]:
         """The values that leave to each address."""

@@ -105,9 +105,6 @@ def _is_copy(graph: Graph, region: Region, block: Block, default: int) -> bool:
     """
     if graph.is_unoptimised:
         kinds = {edge.kind for edge in region.edges if edge.target == block.target}
-        away = graph.block(default)
-        if away and len(away.code) == 1 and away.successors == (block.target,):
-            return True  # one block, with the default among its labels
         return kinds != {"hit"} and is_jump_between(graph, block.target, default)
     if size(block.values) > MOST_LABELS or same_code(graph, block.target, default):
         return True

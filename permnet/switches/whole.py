@@ -41,23 +41,34 @@ def test_before(graph: Graph, claim: Claim) -> int | None:
     return None
 
 
-def goes_on(graph: Graph, claim: Claim, block: Block) -> int | None:
-    """A test that a range of values comes to first and that is for one of them, if there is one.
+def goes_on(graph: Graph, claim: Claim, block: Block, ways: Iterable[Way]) -> int | None:
+    """A test that many values of a block come to first and that is for some of them, if any.
 
     The value may lie in a second register, as a wider number, that the claim knows nothing of.
     """
-    if size(block.values) <= MOST_TOLD_APART or graph.is_unoptimised:
+    asked = _asked_first(graph, block.target)
+    if size(block.values) <= MOST_TOLD_APART or asked is None:
         return None
-    following = graph.stretch(block.target)
-    if following is None or following.last.mnemonic not in ("je", "jne"):
+    compare, names, at = asked
+    match compare.operands:
+        case (_, Number(value=number)):
+            number %= 1 << claim.scrutinee.bits
+            if any(low <= number <= high for low, high in block.values):
+                return at
+    there = (way for way in ways if way[-1] == block.target)
+    return at if any(serves(graph, way, names) for way in there) else None
+
+
+def _asked_first(graph: Graph, address: int) -> tuple[Instruction, frozenset[str], int] | None:
+    """The comparison that code begins with, what it is of that was there before, and its jump."""
+    following = graph.stretch(address)
+    if following is None or len(following.code) < 2 or not following.is_conditional:
         return None
-    for instruction in following.code:
-        match instruction.mnemonic, instruction.operands:
-            case "cmp", (_, Number(value=number)):
-                number %= 1 << claim.scrutinee.bits
-                if any(low <= number <= high for low, high in block.values):
-                    return following.last.address
-    return None
+    *before, compare, last = following.code
+    changed = frozenset[str]().union(*(written(one)[0] for one in before))
+    if compare.mnemonic not in ("cmp", "test") or any(written(one)[1] for one in before):
+        return None
+    return compare, read(compare) - changed, last.address
 
 
 def further_test(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
@@ -69,16 +80,12 @@ def further_test(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
     others = {copy.target for copy in claim.copies} | {claim.default}
     places = others | {block.target for block in claim.blocks}
     for way in ways:
-        following = graph.stretch(way[-1]) if way[-1] in others else None
-        if following is None or len(following.code) < 2 or not following.is_conditional:
+        asked = _asked_first(graph, way[-1]) if way[-1] in others else None
+        following = graph.stretch(way[-1])
+        if asked is None or following is None or not places & {*following.successors}:
             continue
-        *before, compare, _ = following.code
-        changed = frozenset[str]().union(*(written(one)[0] for one in before))
-        quiet = not any(written(one)[1] for one in before)
-        if not quiet or compare.mnemonic not in ("cmp", "test"):
-            continue
-        if places & {*following.successors} and serves(graph, way, read(compare) - changed):
-            return following.last.address
+        if serves(graph, way, asked[1]):
+            return asked[2]
     return None
 
 
@@ -95,6 +102,8 @@ def tested_again(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
     for way in ways:
         following = stretches.get(way[-1]) if way[-1] in others else None
         if following is None or not following.is_conditional or following.last.address in tests:
+            continue
+        if all(one.mnemonic != "call" for one in following.code):  # a switch in the default
             continue
         state = State()
         value = state.value(claim.scrutinee.place, claim.scrutinee.bits, 0)
@@ -212,7 +221,7 @@ def _is_same(one: Term, other: Term) -> bool:
 
 def _root(term: Term) -> Term:
     while term[0] in ("zext", "sext", "trunc") or (
-        term[0] in ("add", "and") and value_of(term[3]) is not None
+        term[0] in ("add", "and", "shr", "sar") and value_of(term[3]) is not None
     ):
         term = term[2]
     return term
