@@ -31,8 +31,8 @@ def test_before(graph: Graph, claim: Claim) -> int | None:
     start, between = claim.start, Code()
     for _ in range(MOST_BEFORE):
         ways = [*_before(graph, start, between)]
-        test, to, between = ways[0]
-        if len(ways) > 1 or test is None:
+        test, to, between = ways[0] if len(ways) == 1 else (None, start, between)
+        if test is None:
             return None
         asked = _asked(graph, claim, test, to, between)
         if asked is not False:
@@ -99,8 +99,8 @@ def tested_again(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
     labelled: set[int | None] = {block.target for block in claim.blocks}
     stretches = {at: block for way in ways for at in way if (block := graph.stretch(at))}
     tests = {stretches[at].last.address for way in ways for at in way[:-1] if at in stretches}
-    for way in ways:
-        following = stretches.get(way[-1]) if way[-1] in others else None
+    for way in {way[-1]: way for way in ways if way[-1] in others}.values():
+        following = stretches.get(way[-1])
         if following is None or not following.is_conditional or following.last.address in tests:
             continue
         if all(one.mnemonic != "call" for one in following.code):  # a switch in the default
