@@ -76,7 +76,7 @@ def _check_optimised(graph: Graph, claim: Claim, ways: Sequence[Way], named: Nam
     for block in claim.blocks:
         if named.is_named(block.target):
             continue
-        if (at := goes_on(graph, claim, block, ways)) is not None:
+        if (at := goes_on(graph, block)) is not None:
             raise UnprovenError(f"the test at {at:#x} is for some of the values that lead there")
 
 

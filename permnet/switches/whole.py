@@ -41,22 +41,14 @@ def test_before(graph: Graph, claim: Claim) -> int | None:
     return None
 
 
-def goes_on(graph: Graph, claim: Claim, block: Block, ways: Iterable[Way]) -> int | None:
-    """A test that many values of a block come to first and that is for some of them, if any.
+def goes_on(graph: Graph, block: Block) -> int | None:
+    """A test that many values of a block come to before anything is done for them, if any.
 
-    The value may lie in a second register, as a wider number, that the claim knows nothing of.
+    What it tests may be the value in a second register, or bits of it computed long before, and the
+    claim knows nothing of these.
     """
     asked = _asked_first(graph, block.target)
-    if size(block.values) <= MOST_TOLD_APART or asked is None:
-        return None
-    compare, names, at = asked
-    match compare.operands:
-        case (_, Number(value=number)):
-            number %= 1 << claim.scrutinee.bits
-            if any(low <= number <= high for low, high in block.values):
-                return at
-    there = (way for way in ways if way[-1] == block.target)
-    return at if any(serves(graph, way, names) for way in there) else None
+    return asked[2] if asked and size(block.values) > MOST_TOLD_APART else None
 
 
 def _asked_first(graph: Graph, address: int) -> tuple[Instruction, frozenset[str], int] | None:
@@ -66,27 +58,39 @@ def _asked_first(graph: Graph, address: int) -> tuple[Instruction, frozenset[str
         return None
     *before, compare, last = following.code
     changed = frozenset[str]().union(*(written(one)[0] for one in before))
-    if compare.mnemonic not in ("cmp", "test") or any(written(one)[1] for one in before):
+    if compare.mnemonic not in ("cmp", "test", "bt") or any(written(one)[1] for one in before):
         return None
     return compare, read(compare) - changed, last.address
 
 
 def further_test(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
-    """A place of values without a label that is one more test, if there is one.
+    """A place of values without a label that begins with one more test of them, if there is one.
 
-    It tests what the tests on a way there were about, does nothing else, and leads to another place
-    of the claim.
+    It tests what the tests on a way there were about, for one number, or else does nothing but lead
+    on to another place of the claim.
     """
     others = {copy.target for copy in claim.copies} | {claim.default}
     places = others | {block.target for block in claim.blocks}
     for way in ways:
         asked = _asked_first(graph, way[-1]) if way[-1] in others else None
         following = graph.stretch(way[-1])
-        if asked is None or following is None or not places & {*following.successors}:
+        if asked is None or following is None or not serves(graph, way, asked[1]):
             continue
-        if serves(graph, way, asked[1]):
+        if _is_for_one(asked[0], following.last) or places & {*following.successors}:
             return asked[2]
     return None
+
+
+def _is_for_one(compare: Instruction, jump: Instruction) -> bool:
+    """Whether a test is for one number."""
+    if jump.mnemonic not in ("je", "jne"):
+        return False
+    match compare.mnemonic, compare.operands:
+        case "cmp", (_, Number()):
+            return True
+        case "test", (one, other):
+            return one == other
+    return False
 
 
 def tested_again(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
