@@ -85,7 +85,7 @@ THIRD_HELD_OUT = (
 
 FOURTH_HELD_OUT = (
     Package("hiredis", ("make",)),
-    Package("jansson", _AS_PACKED, (("./configure",),)),
+    Package("jansson", ("make",), (("autoreconf", "-i"), ("./configure",))),
     Package("libonig", ("make",), (("autoreconf", "-i"), ("./configure", "--disable-shared"))),
     Package("pcre2", _AS_PACKED, (("./configure", "--disable-shared"),)),
     Package("yajl", ("make",), (("cmake", "."),)),
