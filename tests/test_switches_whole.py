@@ -349,3 +349,8 @@ def test_jumps_to_one_place_elsewhere_are_the_same_code() -> None:
     jumps = [one.address for one in graph.code if one.mnemonic == "jmp"]
     assert same_code(graph, jumps[0], jumps[1])
     assert not same_code(graph, jumps[0], jumps[2])
+
+
+def test_tests_whose_two_ways_are_one_are_none() -> None:
+    code = "cmp dword ptr [rbp - 4], 5\n je 1f\n1: cmp dword ptr [rbp - 4], 6\n je 9f\n"
+    assert proven(UNOPTIMISED + code + LEAVE) == []

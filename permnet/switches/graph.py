@@ -9,7 +9,14 @@ from permnet.binary.binary import Function
 from permnet.binary.decode import LONGEST_FUNCTION, Instruction, instructions
 from permnet.binary.operands import Memory
 from permnet.switches.fixed import FixedRegisters
-from permnet.switches.jumps import ENDS, is_idle, is_jump, is_padding, jump_target
+from permnet.switches.jumps import (
+    ENDS,
+    is_idle,
+    is_jump,
+    is_mere_jump,
+    is_padding,
+    jump_target,
+)
 
 _OPENING = ("endbr64", "push", "sub")
 
@@ -38,6 +45,11 @@ class BasicBlock:
     def is_padding(self) -> bool:
         """Nothing but what compilers put between blocks to align them."""
         return all(map(is_padding, self.code))
+
+    @property
+    def is_idle_jump(self) -> bool:
+        """Nothing but a jump, and comparisons whose two ways lead there."""
+        return is_mere_jump(self.last) and all(one.mnemonic == "cmp" for one in self.code[:-1])
 
     @property
     def successors(self) -> tuple[int, ...]:
@@ -118,6 +130,10 @@ class Graph:
             code += block.code[:-1] if shared else block.code
             block = shared or (None if is_jump(block.last) else self.block(block.end))
         return BasicBlock(code) if code else None
+
+    def tests_at(self, address: int) -> BasicBlock | None:
+        """From an address to the next jump; jumps to a place between do not end it if optimised."""
+        return self.block(address) if self.is_unoptimised else self.stretch(address)
 
     def shared_condition(self, jump: Instruction) -> BasicBlock | None:
         """The condition that an unconditional jump leads to, if nothing stands before it there."""

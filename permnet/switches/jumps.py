@@ -30,3 +30,7 @@ def jump_target(instruction: Instruction) -> int | None:
         return None
     (operand,) = instruction.operands[:1] or (None,)
     return operand.value if isinstance(operand, Number) else None
+
+
+def is_mere_jump(instruction: Instruction) -> bool:
+    return instruction.mnemonic == "jmp" and jump_target(instruction) is not None

@@ -30,7 +30,7 @@ class Named:
         target = way[-1]
         if {target, self._before[-1]} <= self._apart and target != self._before[-1]:
             both = zip(way, self._before, by_size, strict=False)
-            if not next(size for one, other, size in both if one != other):
+            if not next((size for one, other, size in both if one != other), True):
                 label = self._claim.scrutinee.label(cpu.x)
                 raise UnprovenError(f"{label} is told from the number before: one is a label")
         self._before = way

@@ -8,34 +8,30 @@ no test of that value any more, or is reached from elsewhere too, is a block of 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from permnet.binary.decode import Instruction
-from permnet.binary.operands import GENERAL, Memory, Register
+from permnet.binary.operands import Memory, Register
+from permnet.switches.apart import is_apart
 from permnet.switches.asked import (
     Kind,
-    asks_for_side,
     depends,
     holds,
     is_bit_test,
     is_of_part,
     kinds_of,
-    narrow,
     scrutinee,
     state_at,
     tested_at,
 )
-from permnet.switches.default import breaks_to
-from permnet.switches.effects import FLAGS, read, written
+from permnet.switches.effects import FLAGS, read
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import Interval, Intervals, size, union
 from permnet.switches.jumps import is_jump, jump_target
 from permnet.switches.machine import State
 from permnet.switches.pieces import Evaluator, UnknownError, constants
-from permnet.switches.terms import Term, bits_of, signed, value_of
+from permnet.switches.terms import Term, bits_of, value_of
 
 _OF_BITS = ("bt", "shl", "shr", "shlx", "shrx")
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
-MOST_GONE = 20  # blocks of a condition before a switch
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 
@@ -110,7 +106,7 @@ class Walker:
             if block.address in inside:
                 continue
             region = self.region(block)
-            if region and not self._is_apart(region):
+            if region and not is_apart(self.graph, region):
                 tests = {self.graph.block_of(test.last.address) for test in region.tests}
                 chained = self._chained(region)
                 inside |= tests | chained
@@ -180,111 +176,6 @@ class Walker:
                 return Region(head, x, ordered, tuple(edges))
         return None
 
-    def _is_apart(self, region: Region) -> bool:
-        """Whether the first test is an `if` before the switch.
-
-        A compiler that tests for one of many labels first then asks on which side of it the value
-        lies, or goes through the labels in order.
-        """
-        flags = tested_at(self.graph, region.head)
-        if self._goes_on(region):
-            return True
-        if flags is None or region.head.code[-2].mnemonic == "sub":
-            return False
-        if flags.kind != "cmp" and narrow(flags.left) != region.x:
-            return False
-        constant = value_of(flags.right)
-        kinds = kinds_of(flags, region.head.last.mnemonic, region.x)
-        if constant is None or "hit" not in kinds:
-            return False
-        missed = region.head.successors[kinds.index("miss")]
-        following, hit = self._stretch(missed), region.head.successors[kinds.index("hit")]
-        if self.graph.is_unoptimised and following and _is_idle_jump(following):
-            return False  # which an `if` has no need of
-        if following and asks_for_side(self.graph, following, constant, bits_of(region.x)):
-            return False
-        if following != self.graph.block(missed) and self._ends_loop(region, hit):
-            return True
-        if self.graph.is_unoptimised and self._leaves_body(region, hit):
-            return True
-        if region.has_table and self.graph.is_unoptimised:
-            return True  # it always asks for the side
-        default = region.default()
-        rest = [
-            (low, high)
-            for address, values in region.leaves().items()
-            for low, high in values
-            if address != default and (low, high) != (constant, constant)
-        ]
-        if not self.graph.is_unoptimised and size(region.leaves().get(hit, ())) > 1:
-            return False  # it leads to a block of others
-        if constant and rest and (region.has_table or region.has_mask):
-            # A label outside it is tested before.
-            bits = bits_of(region.x)
-            labels = [signed(end, bits) for ends in rest for end in ends]
-            return min(labels) < signed(constant, bits) < max(labels)
-        sides = {low < constant for low, _ in rest}
-        single = all(low == high for low, high in rest)
-        if region.has_table and not self.graph.is_unoptimised and not self._ends_loop(region, hit):
-            return False
-        return len(rest) > 2 or (len(sides) > 1 and not single)
-
-    def _goes_on(self, region: Region) -> bool:
-        """Whether one way from the first test is code that all leads to the other, a test."""
-        tests = {test.address for test in region.tests} - {region.head.address}
-        one, other = region.head.successors
-        pairs = [(a, b) for a, b in ((one, other), (other, one)) if b in tests and a not in tests]
-        return any(self._all_leads(a, b, region) for a, b in pairs)
-
-    def _all_leads(self, start: int, end: int, region: Region) -> bool:
-        """Whether all ways from one place come to another, none of them back to the dispatch."""
-        changed = {GENERAL[o.name][0] for o in _registers(region.head.code[-2]) if o.general}
-        pending, seen = [start], {end}
-        while pending:
-            address = pending.pop()
-            if address in seen:
-                continue
-            block = self.graph.block(address)
-            if block is None or not block.successors or len(seen) > MOST_GONE:
-                return False
-            sets = [i for i in block.code if changed & written(i)[0] and not _may_read_again(i)]
-            if sets or address == region.head.address:
-                return False
-            seen.add(address)
-            pending += block.successors
-        return True
-
-    def _leaves_body(self, region: Region, hit: int) -> bool:
-        """Whether what is hit lies behind all blocks, and no `break` leads there.
-
-        Without an optimiser a block of the switch without code is where its `break` leads.
-        """
-        others = [address for address in region.leaves() if address != hit]
-        if hit < max(others) or len(others) < 3:  # else it would be no switch without it
-            return False
-        body = [block for block in self.graph.blocks if min(others) <= block.address < hit]
-        return not any(breaks_to(block, hit) for block in body)
-
-    def _ends_loop(self, region: Region, hit: int) -> bool:
-        """Whether what is hit leaves a loop that the rest stays in, as `while (c)` does."""
-        others = [address for address in region.leaves() if address != hit]
-        return self._reaches(others, region) and not self._reaches([hit], region)
-
-    def _reaches(self, addresses: list[int], region: Region) -> bool:
-        """Whether ways from some addresses lead to a test of a dispatch."""
-        last = [test.last for test in region.tests]
-        tests = {self.graph.block_of(one.address) for one in last if not _is_mere_jump(one)}
-        pending, seen = list(addresses), set[int]()
-        while pending:
-            block = self.graph.block(pending.pop())
-            if block is None or block.address in seen:
-                continue
-            if block.address in tests:
-                return True
-            seen.add(block.address)
-            pending += block.successors
-        return False
-
     def _closed(self, ends: set[int]) -> set[int]:
         """With the ends of jumps that stand behind a test that is always decided."""
         for end in list(ends):
@@ -328,7 +219,7 @@ class Walker:
             else:
                 block, after, edges = found
                 tests[block.address] = block
-                if _is_idle_jump(block) and self._goes_on_at(block):
+                if block.is_idle_jump and self._goes_on_at(block):
                     ends |= {*block.successors}
                 pending += [(edge, after) for edge in edges]
         return None
@@ -341,10 +232,10 @@ class Walker:
         Where it follows another test it may also be a mere jump, or decided for all values that
         are left. Unoptimised dispatches are all in one piece.
         """
-        block = self._stretch(edge.target)
+        block = self.graph.tests_at(edge.target)
         if block is None or (self.graph.is_unoptimised and not follows):
             return None
-        if _is_idle_jump(block):
+        if block.is_idle_jump:
             (target,) = block.successors
             return (block, before, [replace(edge, target=target)]) if follows else None
         if edge.kind == "hit":
@@ -375,11 +266,6 @@ class Walker:
         test = self.graph.block(*before)
         texts = [one.code[-2].text for one in (test, after) if one and len(one.code) > 1]
         return len(texts) == 2 and texts[0] == texts[1]
-
-    def _stretch(self, address: int) -> BasicBlock | None:
-        """From an address to the next jump; jumps to a place between do not end it if optimised."""
-        unoptimised = self.graph.is_unoptimised
-        return self.graph.block(address) if unoptimised else self.graph.stretch(address)
 
     def _left(self, edge: Edge, before: State, x: Term) -> Edge:
         """An edge that leaves a dispatch, `computed` if its block goes on comparing x, jumpless."""
@@ -434,23 +320,3 @@ class Walker:
         """Where the code at an address begins; unoptimised, a `nop` stands for a block."""
         unoptimised = self.graph.is_unoptimised
         return address if unoptimised else self.graph.past_padding(address)
-
-
-def _registers(instruction: Instruction) -> list[Register]:
-    return [operand for operand in instruction.operands if isinstance(operand, Register)]
-
-
-def _may_read_again(instruction: Instruction) -> bool:
-    """Whether something is read, maybe what was read before; a call changes what is read then."""
-    loads = any(isinstance(operand, Memory) for operand in instruction.operands[1:])
-    return instruction.mnemonic == "call" or (instruction.mnemonic[:3] == "mov" and loads)
-
-
-def _is_idle_jump(block: BasicBlock) -> bool:
-    """Whether a block does nothing but jump; a comparison whose two ways lead there may be left."""
-    *before, last = block.code
-    return _is_mere_jump(last) and all(one.mnemonic == "cmp" for one in before)
-
-
-def _is_mere_jump(instruction: Instruction) -> bool:
-    return instruction.mnemonic == "jmp" and jump_target(instruction) is not None
