@@ -6,8 +6,9 @@ carries its slope, how much it grows when x grows by one, and each step that hol
 same way. A run ends where a claimed block begins: the whole stretch gets there. The next run starts
 behind the stretch, until the last value of the width is passed.
 
-Nothing of the rules that propose is used here. What has to be trusted is this module, `cpu`, which
-runs an instruction, `fixed`, `effects`, and the reader of the file.
+Nothing of the rules that propose is used to say yes. What has to be trusted is this module, `cpu`,
+which runs an instruction, `fixed`, `effects`, and the reader of the file. `named` and `whole` can
+only say no: what tests name, and whether the dispatch is all there.
 """
 
 from bisect import bisect_right
