@@ -107,10 +107,19 @@ def judged(records: list[dict[str, Any]], answers: Answers, folder: Path) -> Ite
         given = answers.get((record["object"], record["function"]), [])
         origin = known.get((record["object"], record["function"]))
         true = record["switches"]
-        pairs = match.pair(true, given, origin.may_be) if origin else match.pair(true, given)
+        pairs = _paired(true, given, origin, record["way"])
         for switch, at in zip(true, pairs, strict=True):
             if switch["scored"]:
                 yield Judged(record, switch, None if at is None else given[at], origin)
+
+
+def _paired(
+    true: list[match.Switch], given: list[match.Switch], origin: Origin | None, way: str
+) -> list[int | None]:
+    """The answer meant for each: at -O0, where code is not moved, by labels and order."""
+    if way != "O2":
+        return match.aligned(true, given)
+    return match.pair(true, given, *([origin.may_be] if origin else []))
 
 
 def _origins(
@@ -211,8 +220,9 @@ def precision(
     for place, given in sorted(answers.items()):
         origin = known.get(place)
         of_place = true.get(place, [])
-        pairs = match.pair(of_place, given, *([origin.may_be] if origin else []))
-        rows = shown.setdefault(Path(place[0]).parts[2], {})
+        way = Path(place[0]).parts[2]
+        pairs = _paired(of_place, given, origin, way)
+        rows = shown.setdefault(way, {})
         for at, answer in enumerate(given):
             if answer["status"] == "proven":
                 count = sum(len(runs(b)) for b in answer["blocks"] if match.DEFAULT not in b)

@@ -414,6 +414,44 @@ def test_pairs_by_labels_then_by_order():
     assert paired([], [{3}]) == []
 
 
+def test_unoptimised_code_is_paired_in_its_order():
+    def paired(left, right):
+        return match.aligned(
+            [{"blocks": [labels], "bits": 32} for labels in left],
+            [{"blocks": [labels]} for labels in right],
+        )
+
+    twins = [{1, 2}] * 3
+    assert paired(twins, [{9}, *twins]) == [1, 2, 3]
+    # An answer to another statement between them does not move the others.
+    assert paired([{1, 2}, {3}, {1, 2}], [{1, 2}, {8}, {3}, {7}, {1, 2}]) == [0, 2, 4]
+    assert paired([{1, 2}, {1, 2, 3}], [{1, 2, 3}]) == [None, 0]
+    assert paired([{1}, {2}], [{2}, {1}]) in ([1, None], [None, 0])
+    assert paired([], [{3}]) == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.frozensets(st.integers(0, 4), min_size=1), max_size=6), st.data())
+def test_answers_in_order_are_found_among_others(true, data):
+    """Whatever else was answered between them, as long as it shares no label."""
+    kept = [labels for labels in true if data.draw(st.booleans())]
+    answered = []
+    for labels in kept:
+        answered += [frozenset({9})] * data.draw(st.integers(0, 2)) + [labels]
+    found = match.aligned(
+        [{"blocks": [[*labels]], "bits": 32} for labels in true],
+        [{"blocks": [[*labels]]} for labels in answered],
+    )
+    chosen = [j for j in found if j is not None]
+    assert chosen == sorted(set(chosen))
+    share = sum(
+        len(one & answered[j]) / len(one | answered[j])
+        for one, j in zip(true, found, strict=True)
+        if j is not None
+    )
+    assert share >= len(kept) - 1e-9
+
+
 def test_scorer_finds_what_is_wrong_and_proven(records, tmp_path):
     folder, found = records
     (folder / "switches.jsonl").write_text("".join(json.dumps(r) + "\n" for r in found))
