@@ -86,7 +86,7 @@ def _made(folder: Path) -> dict[str, Any]:
     if ended.exists():
         result = json.loads(ended.read_text())
     else:
-        result = dict(describe(str(folder / "last")).provenance)
+        result = dict(describe(folder / "last").provenance)
         last = result["figures"]  # those of its last evaluation
         result |= {"seconds": last["seconds"], "cut_short_after_epoch": last["epoch"]}
     return {key: result[key] for key in KEPT if key in result}

@@ -8,7 +8,7 @@ from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
 from permnet.switches.regions import Walker
 from permnet.switches.rules import claims
-from tests.machine_code import function_of
+from tests.machine_code import BLOCKS, function_of
 
 
 def proven(code: str) -> list[list[list[int | str]]]:
@@ -18,20 +18,6 @@ def proven(code: str) -> list[list[list[int | str]]]:
     return [
         [labels for labels in switch.claim.labels() if labels != ["default"]] for switch in found
     ]
-
-
-BLOCKS = """
-11: call a
-    ret
-12: call b
-    ret
-13: call c
-    ret
-14: call d
-    ret
-19: call e
-    ret
-"""
 
 
 def test_a_comparison_serves_two_jumps_with_a_move_between_them():

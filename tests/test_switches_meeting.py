@@ -14,7 +14,7 @@ from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import MOST_IGNORED, ignoring
 from permnet.switches.proof import prove
-from tests.machine_code import function_of
+from tests.machine_code import BLOCKS, function_of
 
 
 def switch_of(code: str) -> Switch:
@@ -28,17 +28,6 @@ def labels_of(code: str) -> list[list[int | str]]:
     assert switch.claim is not None
     return [labels for labels in switch.claim.labels() if labels != ["default"]]
 
-
-BLOCKS = """
-11: call a
-    ret
-12: call b
-    ret
-13: call c
-    ret
-19: call e
-    ret
-"""
 
 SHARED_RETURN = """
     mov eax, {first}

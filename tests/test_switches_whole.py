@@ -11,7 +11,7 @@ from permnet.switches.graph import Graph
 from permnet.switches.proof import prove
 from permnet.switches.regions import Walker
 from permnet.switches.rules import claims
-from tests.machine_code import function_of
+from tests.machine_code import BLOCKS, function_of
 
 
 def switches_of(code: str) -> list[Switch]:
@@ -32,19 +32,6 @@ def reason(code: str) -> str:
     assert switch.status != "proven"
     return switch.reason
 
-
-BLOCKS = """
-11: call a
-    ret
-12: call b
-    ret
-13: call c
-    ret
-14: call d
-    ret
-19: call e
-    ret
-"""
 
 UNOPTIMISED = """
     push rbp
