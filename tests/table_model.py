@@ -41,8 +41,12 @@ class TableModel(Seq2Seq):
         question = ask(function, self.vocab, prelude)
         known = {name: trained for trained, name in question.names.items()}
         known |= {token.removesuffix("@PLT"): token for token in question.lent}
+        assembly = self.vocab.decode(question.ids, question.lent)
         self.table[tuple(question.ids)] = [
-            [*self.vocab.encode([known.get(t, t) for t in terse(c)], question.lent)[0], EOS]
+            [
+                *self.vocab.encode([known.get(t, t) for t in terse(c, assembly)], question.lent)[0],
+                EOS,
+            ]
             for c in answers
         ]
 

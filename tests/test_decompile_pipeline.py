@@ -264,12 +264,13 @@ def learnt(tmp_path_factory) -> tuple[str, str]:
         for token in compared(line)
     }
     words = {word for word in words if word[0] != "."} | {
-        token for c in programs for token in terse(c)
+        token for c in programs for token in terse(c, [])
     }
     vocab = Vocab((*sorted(words), *(f".L{i}" for i in range(1, 101))), reserved=4)
     questions = [ask(function, vocab) for function in functions(text)]
     targets = [
-        [*vocab.encode(terse(c), q.lent)[0], EOS] for q, c in zip(questions, programs, strict=True)
+        [*vocab.encode(terse(c, []), q.lent)[0], EOS]
+        for q, c in zip(questions, programs, strict=True)
     ]
     batch = Batch(pad([q.ids for q in questions]), pad(targets))
     with torch.random.fork_rng():

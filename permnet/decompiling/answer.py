@@ -132,15 +132,13 @@ def _pointed(inputs: Tensor, found: Answers, row: int, length: int) -> tuple[Ten
 
 def _spread(weights: Tensor, places: list[int], length: int) -> Tensor:
     """The weights of the tokens that were said, in their places; what was left unsaid has none."""
-    spread = weights.new_zeros(length, weights.shape[1])
-    spread[places] = weights
-    return spread
+    return weights.new_zeros(length, weights.shape[1]).index_add(0, torch.tensor(places), weights)
 
 
 def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int]) -> Map:
     """For each line of C that the model said the line of assembly with most weight.
 
-    A label is where it was copied from, if it was. A `break` is never said (see terse.py).
+    A label is where it was copied from, if it was. A `break` is hardly ever said (see terse.py).
     """
     known = sorted({*numbers})
     place = {number: i for i, number in enumerate(known)}

@@ -27,7 +27,7 @@ _TRAIN = TrainConfig(
     evaluate_limit=2000,
 )
 # Programs of few cases cost a tenth of long ones, and hold nearly all there is to learn of C.
-_GROWN = replace(_TRAIN, epochs=10, grow=(6, 12), grow_epochs=10, evaluate_limit=1000)
+_GROWN = replace(_TRAIN, epochs=8, grow=(6, 9), grow_epochs=24, evaluate_limit=1000)
 
 
 def _run(model: ModelName, name: str, **changes: Any) -> Run:

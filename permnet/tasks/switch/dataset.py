@@ -119,7 +119,7 @@ class SwitchSplit:
         read, written = self.inputs, self.targets
         if self.is_c:
             read = _compared(self.inputs, number["test"], number["cmp"], number["0"])
-            said = [terse([names[i] for i in target.tolist()]) for target in self.targets]
+            said = [terse(c, assembly) for assembly, c in self.pairs()]
             flat = np.fromiter((number[token] for row in said for token in row), np.uint16)
             written = Ragged.of(flat, np.array([len(row) for row in said], dtype=np.int64))
         known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in names]

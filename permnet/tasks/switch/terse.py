@@ -1,7 +1,7 @@
 """How models read assembly and write C: such that what a reference decides can be pointed at.
 
-    switch (p0) { case 3: case 5: v0 = 1; break; case 0: h0(); default: return; }
-    switch (p0) { 3: 5: v0 = 1; 0: h0(); default, ret; }
+    switch (p0) { case 3: case 5: v0 = 1; break; case 0: h0(); default: return v0; }
+    switch (p0) { 3: 5: v0 = 1; 0: h0(); default, ret v0; }
 
 A decoder chooses one token at a time, and its pointers take part only where that token stands in
 the input. Whether a block has another label, whether an `else` comes or the next block, whether a
@@ -11,6 +11,13 @@ jump leaves the switch or the function: all of it is known by following a label.
 - a block ends in `break` unless something else is said, so that the choice is again between the
   next label and a statement; behind a label that is fallen into stands `,` in place of `:`;
 - `return` is `ret`, which stands in the assembly where the jump leads;
+- where a `return` returns nothing, it and `break` are the same instruction, a jump: in such
+  functions both are said as the label that they jump to. The one that `break` leads to stands once
+  more behind the switch, as it does in the assembly:
+
+      switch (p0) { case 3: v0 = 1; break; case 5: h0(); return; case 0: h1(2); break; } h0();
+      switch (p0) { 3: v0 = 1; .L7 5: h0(); .L4 0: h1(2); } .L7: h0();
+
 - a register tested against itself is read as compared with 0, which then stands there, too.
 
 The way back needs nothing but the tokens, and any tokens have one: a model's wrong answers, too.
@@ -18,11 +25,13 @@ The way back needs nothing but the tokens, and any tokens have one: a model's wr
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 UNSAID = ("case", "break", "return")
 """Words of C that models do not write."""
 
 _NUMBER = re.compile(r"-?\d+", re.ASCII)
+_LABEL = re.compile(r"\.L\d+", re.ASCII)
 _BEFORE_STATEMENT = ("{", "}", ";", ":")
 _FELL = ","
 
@@ -40,35 +49,80 @@ def compared(assembly: Sequence[str]) -> list[str]:
     return read
 
 
-def terse(c: Sequence[str]) -> list[str]:
-    """Canonical C as models write it."""
+def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
+    """Canonical C as models write it; the assembly is what gcc makes of it."""
+    jumps = _jumps(c, assembly)
     said: list[str] = []
     statement, colon = "", ":"  # the first word of the statement at hand
-    for before, token in zip(["", *c], c, strict=False):
-        if before in _BEFORE_STATEMENT:
-            if token in ("case", "default") and before in (";", "}"):
+    closing = _end_of_switch(c)
+    for i, token in enumerate(c):
+        if i and c[i - 1] in _BEFORE_STATEMENT:
+            if token in ("case", "default") and c[i - 1] in (";", "}"):
                 colon = ":" if statement in ("break", "return") else _FELL
             statement = token
         if token == ":":
             said.append(colon)
             colon = ":"
+        elif token in jumps:
+            if token == "return" or i + 2 != closing:  # the last block's `break` is no jump
+                said.append(jumps[token])
         elif token == "return":
             said.append("ret")
-        elif token not in UNSAID and not (token == ";" and statement == "break"):
+        elif token not in UNSAID and not (token == ";" and statement in ("break", *jumps)):
             said.append(token)
+        if i == closing and jumps.get("break") in said:
+            said += [jumps["break"], ":"]
     return said
 
 
+def _jumps(c: Sequence[str], assembly: Sequence[str]) -> dict[str, str]:
+    """What `break` and `return` jump to in a function with a `return` of nothing.
+
+    There gcc's last label is the end of the function, and the end of the switch the last one with
+    code behind it: a statement follows the switch, or `return` would be no jump of its own.
+    """
+    if c[0] != "void" or "return" not in c:
+        return {}
+    followed = list(zip(assembly, assembly[1:], assembly[2:], strict=False))
+    labels = [(token, code) for token, colon, code in followed if colon == ":"]
+    coded = [label for label, code in labels[:-1] if code != "nop" and not _LABEL.fullmatch(code)]
+    return {"break": coded[-1], "return": labels[-1][0]} if coded else {}
+
+
+def _end_of_switch(c: Sequence[str]) -> int:
+    """Where its closing brace stands."""
+    depth = 0
+    for i in range(c.index("switch"), len(c)):
+        depth += (c[i] == "{") - (c[i] == "}")
+        if c[i] == "}" and depth == 0:
+            return i
+    return len(c)
+
+
 def in_full(said: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The C that is meant, and where in it the tokens stand that were said."""
+    """The C that is meant, and where in it the tokens stand that were said.
+
+    Those of the label behind the switch have the place of its brace.
+    """
+    behind = next((one for one, two in pairwise(said) if two == ":" and _LABEL.fullmatch(one)), "")
     c: list[str] = []
     places: list[int] = []
-    statement, labelled = "", False
+    statement, labelled, passed = "", False, False
     depth, switch = 0, 0  # braces that are open, and inside the switch; 0 outside of it
     for i, token in enumerate(said):
         begins = bool(c) and c[-1] in _BEFORE_STATEMENT
+        following = said[i + 1] if i + 1 < len(said) else ""
+        if passed or (begins and _LABEL.fullmatch(token) and following == ":"):
+            places.append(len(c) - 1)
+            passed = not passed
+            continue
+        if begins and _LABEL.fullmatch(token):
+            statement = "ret"
+            places.append(len(c))
+            c += ["break" if token == behind else "return", ";"]
+            continue
         label = begins and (token == "default" or bool(_NUMBER.fullmatch(token)))
-        fallen = label and i + 1 < len(said) and said[i + 1] == _FELL
+        fallen = label and following == _FELL
         closes = token == "}" and depth == switch > 0
         ended = begins and c[-1] in (";", "}") and statement != "ret"
         if ended and (closes or (label and not fallen)):
