@@ -132,7 +132,8 @@ def _pointed(inputs: Tensor, found: Answers, row: int, length: int) -> tuple[Ten
 
 def _spread(weights: Tensor, places: list[int], length: int) -> Tensor:
     """The weights of the tokens that were said, in their places; what was left unsaid has none."""
-    return weights.new_zeros(length, weights.shape[1]).index_add(0, torch.tensor(places), weights)
+    at = torch.tensor(places, dtype=torch.long)
+    return weights.new_zeros(length, weights.shape[1]).index_add(0, at, weights)
 
 
 def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int]) -> Map:

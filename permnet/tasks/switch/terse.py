@@ -54,7 +54,7 @@ def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
     jumps = _jumps(c, assembly)
     said: list[str] = []
     statement, colon = "", ":"  # the first word of the statement at hand
-    closing = _end_of_switch(c)
+    closing = _end_of_switch(c) if jumps else len(c)
     for i, token in enumerate(c):
         if i and c[i - 1] in _BEFORE_STATEMENT:
             if token in ("case", "default") and c[i - 1] in (";", "}"):
@@ -81,7 +81,7 @@ def _jumps(c: Sequence[str], assembly: Sequence[str]) -> dict[str, str]:
     There gcc's last label is the end of the function, and the end of the switch the last one with
     code behind it: a statement follows the switch, or `return` would be no jump of its own.
     """
-    if c[0] != "void" or "return" not in c:
+    if c[:1] != ["void"] or not {"switch", "return"} <= {*c}:
         return {}
     followed = list(zip(assembly, assembly[1:], assembly[2:], strict=False))
     labels = [(token, code) for token, colon, code in followed if colon == ":"]
