@@ -168,7 +168,9 @@ def find(name_or_folder: str | Path) -> Path:
             return path
     except (OSError, ValueError):  # an impossible path, such as one with a NUL byte, or "/"
         pass
-    raise unknown("model or folder", str(name_or_folder), names)
+    if isinstance(name_or_folder, Path):
+        raise PermnetError(f"there is no folder {name_or_folder}")
+    raise unknown("model or folder", name_or_folder, names)
 
 
 def describe(name_or_folder: str | Path) -> Description:

@@ -37,29 +37,35 @@ def greedy(model: Seq2Seq, inputs: Tensor, max_length: int, *, record: bool = Fa
     """The most likely token at each step, until every row has said `<eos>`.
 
     At most `max_length` tokens a row, `<eos>` counted; a row that has not stopped by then simply
-    ends without it.
+    ends without it. A CPU leaves out rows that are done; in a recorded step they hold anything.
     """
-    memory = model.encode(inputs)
+    memory = read = model.encode(inputs)
     state = model.start(memory)
     previous = torch.full_like(inputs[:, 0], SOS)
     done = torch.zeros_like(previous, dtype=torch.bool)
+    going = place = torch.arange(len(inputs), device=inputs.device)  # rows; where each row stands
     tokens, chances, steps = [], [], []
     look = LOOK if inputs.is_cuda else 1
     for count in range(1, max_length + 1):
         step = model.step(memory, state, previous)
         logp, token = _most_likely(step.logits)
-        tokens.append(token.masked_fill(done, PAD))
-        chances.append(logp.exp().masked_fill(done, 0.0))
+        tokens.append(token[place].masked_fill(done, PAD))
+        chances.append(logp[place].exp().masked_fill(done, 0.0))
         if record:
-            steps.append(step)
-        done |= token == EOS
+            steps.append(step if len(going) == len(done) else take_rows(step, place))
+        done |= (token == EOS)[place]
         if count % look == 0 and bool(done.all()):
             break
         state, previous = step.state, token
+        if not inputs.is_cuda and int((~done).sum()) < 0.75 * len(going):
+            left = (~done[going]).nonzero()[:, 0]
+            going = going[left]
+            place = torch.zeros_like(place).index_copy(0, going, torch.arange(len(going)))
+            memory, state, previous = take_rows((memory, state, previous), left)
     ids, confidence = torch.stack(tokens, 1), torch.stack(chances, 1)
     width = int((confidence != 0).any(0).sum())  # the steps before all rows were done
     return Answers(
-        ids[:, :width], confidence[:, :width], memory if record else None, tuple(steps[:width])
+        ids[:, :width], confidence[:, :width], read if record else None, tuple(steps[:width])
     )
 
 

@@ -1,12 +1,11 @@
 """A decompiler that knows its answers by heart, with the interface of the models."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from permnet.decompiling.answer import Answerer
+from permnet.decompiling.answer import LONGEST, Answerer
 from permnet.decompiling.pipeline import Pipeline
 from permnet.decompiling.question import ask
 from permnet.decompiling.source import Function, functions
@@ -19,17 +18,11 @@ from permnet.vocab import EOS, PAD, Vocab
 REST = 1e-3  # the share of each answer in that of the one before it
 
 
-@dataclass(frozen=True)
-class Said:
-    """What the rows have said so far (B, T)."""
-
-    ids: Tensor
-
-
 class TableModel(Seq2Seq):
     """Answers (the most likely first) by the ids of the question, `<eos>` at once to others.
 
-    It copies a token from the first place that holds it, and looks at the last line.
+    It copies a token from the first place that holds it, and looks at the last line. Its state is
+    what it has read of its own answer, padded.
     """
 
     def __init__(self, vocab: Vocab) -> None:
@@ -53,15 +46,15 @@ class TableModel(Seq2Seq):
     def encode(self, inputs: Tensor) -> Tensor:
         return inputs
 
-    def start(self, memory: Tensor) -> Said:
-        return Said(memory[:, :0])
+    def start(self, memory: Tensor) -> Tensor:
+        return torch.full((len(memory), LONGEST + 1), PAD)
 
-    def step(self, memory: Tensor, state: Said, previous: Tensor) -> DecompilerStep:
-        said = torch.cat([state.ids, previous[:, None]], dim=1)
+    def step(self, memory: Tensor, state: Tensor, previous: Tensor) -> DecompilerStep:
+        read = (state != PAD).sum(1, keepdim=True)
+        said = state.scatter(1, read, previous[:, None])
         logits = torch.full((len(memory), self.vocab_size), -torch.inf)
-        for row, (ids, so_far) in enumerate(
-            zip(memory.tolist(), said[:, 1:].tolist(), strict=True)
-        ):
+        for row, ids in enumerate(memory.tolist()):
+            so_far = said[row, 1 : int(read[row]) + 1].tolist()
             question = tuple(i for i in ids if i != PAD)
             for rank, answer in enumerate(self.table.get(question, [])):
                 if answer[: len(so_far)] == so_far and len(answer) > len(so_far):
@@ -75,7 +68,7 @@ class TableModel(Seq2Seq):
         look = torch.zeros_like(held)
         look.scatter_(1, (memory != PAD).sum(1, keepdim=True) - 2, 1.0)
         reads = Reads(held, look, None)
-        return DecompilerStep(logits=logits, state=Said(said), positions=held, reads=reads)
+        return DecompilerStep(logits=logits, state=said, positions=held, reads=reads)
 
 
 def vocabulary() -> Vocab:

@@ -120,6 +120,18 @@ def test_rows_that_end_at_different_steps(batches, max_length):
         answers = greedy(model, asked, max_length, record=True)
         assert answers.ids.tolist() == decode(asked).tolist() == expected
         assert len(answers.steps) == len(expected[0])
+        for t, step in enumerate(answers.steps):
+            for row, token in zip(step.logits, answers.ids[:, t].tolist(), strict=True):
+                assert token in (PAD, int(row.argmax()))
+
+
+def test_rows_that_are_done_are_left_out(monkeypatch):
+    model, asked = Fibonacci(), []
+    step = model.step
+    monkeypatch.setattr(model, "step", lambda *args: asked.append(len(args[2])) or step(*args))
+    greedy(model, torch.tensor([[SOS, 5, 5, n] for n in (80, 2, 0, 2, 0, 0)]), LONG)
+    assert asked == sorted(asked, reverse=True)
+    assert (asked[0], asked[-1]) == (6, 1)
 
 
 def test_in_place_stops_soon_after_the_last_row(monkeypatch):

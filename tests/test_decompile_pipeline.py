@@ -307,7 +307,7 @@ def test_what_is_told_of_a_candidate_is_what_greedy_tells(learnt: tuple[str, str
     folder, text = learnt
     answerer = Pipeline.load(folder).answerer
     question = ask(functions(text)[0], answerer.vocab)
-    (greedy,) = answerer.greedy([question])
+    (greedy,), _ = answerer.greedy([question])
     ((best, *_),) = answerer.n_best([question], 3)
     again = answerer.retold(question, best)
     assert again.c == greedy.c
@@ -319,9 +319,9 @@ def test_answers_do_not_depend_on_the_batch(learnt: tuple[str, str]) -> None:
     folder, text = learnt
     answerer = Pipeline.load(folder).answerer
     questions = [ask(function, answerer.vocab) for function in functions(text)]
-    together = answerer.greedy([*questions, *questions])
+    together, _ = answerer.greedy([*questions, *questions])
     for question, answer in zip([*questions, *questions], together, strict=True):
-        (alone,) = answerer.greedy([question])
+        (alone,), _ = answerer.greedy([question])
         assert alone.c == answer.c
         assert alone.map == answer.map
         assert math.isclose(alone.confidence, answer.confidence, rel_tol=1e-4)

@@ -9,6 +9,7 @@ import torch
 
 from permnet.build import build
 from permnet.config import Run, from_json, to_json
+from permnet.errors import PermnetError
 from permnet.experiments import SWEEPS, TABLES, runs_of
 from permnet.experiments.presets import PRESETS
 from permnet.experiments.tables import PERMNETS
@@ -118,6 +119,8 @@ def test_a_sweep_a_row_and_a_run_have_names() -> None:
     assert list(runs_of("permneti-PI10")) == [f"permneti-PI10-seed{i}" for i in range(3)]
     for name, run in RUNS.items():
         assert runs_of(name) == {name: run}
+    with pytest.raises(PermnetError, match="did you mean permneti-PI100-grow"):
+        runs_of("permneti-PI100-gro")
 
 
 def test_three_seeds_up_to_length_20_and_on_dict() -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from permnet.batch import pad
 from permnet.decode import Answers, beam, greedy
 from permnet.decompiling.question import Question
+from permnet.decompiling.search import Deviations
 from permnet.errors import PermnetError
 from permnet.models import Seq2Seq
 from permnet.models.decompiler import DecompilerStep
@@ -22,7 +23,7 @@ from permnet.tasks.switch.terse import in_full
 from permnet.vocab import EOS, PAD, SOS, Vocab
 
 LONGEST = 640  # tokens of C, or as many as the assembly has; of the training data 547 is the most
-ROWS = 32  # functions at once
+ROWS = 16  # functions at once
 CELLS = 8 << 20  # rows × length²: the resolver holds some ten matrices of that size
 
 Map = list[tuple[int, int]]
@@ -43,11 +44,12 @@ class Answerer:
     def __init__(self, model: Seq2Seq, vocab: Vocab) -> None:
         self.model, self.vocab = model, vocab
 
-    def greedy(self, questions: Sequence[Question]) -> list[Answer]:
-        """The answer to each question of a batch."""
+    def greedy(self, questions: Sequence[Question]) -> tuple[list[Answer], Deviations]:
+        """The answer to each question of a batch, and a search for further ones."""
         inputs = pad([question.ids for question in questions])
         most = min(LONGEST, inputs.shape[1])
-        return self._answers(questions, inputs, greedy(self.model, inputs, most, record=True))
+        found = greedy(self.model, inputs, most, record=True)
+        return self._answers(questions, inputs, found), Deviations(self.model, found, most)
 
     def n_best(self, questions: Sequence[Question], count: int) -> list[list[list[int]]]:
         """The ids of the finished answers to each, the most likely first, at most so many."""

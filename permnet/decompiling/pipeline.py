@@ -10,6 +10,7 @@ from typing import Any
 from permnet.checkpoint import describe, load, shipped
 from permnet.decompiling.answer import Answer, Answerer, Map, batches
 from permnet.decompiling.question import Question, ask
+from permnet.decompiling.search import Deviations
 from permnet.decompiling.source import Function, functions
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import verify
@@ -22,6 +23,7 @@ from permnet.tasks.switch.terse import UNSAID, in_full
 
 MODELS = ("decompiler", "copy-decompiler")  # the better first
 N_BEST = 10
+ROUND = 3  # further answers that are searched for, and compiled, at once
 
 
 @dataclass(frozen=True)
@@ -140,43 +142,34 @@ class Pipeline:
 
     def _batch(self, questions: list[Question]) -> list[Decompiled]:
         began = time.perf_counter()
-        answers = self.answerer.greedy(questions)
+        answers, search = self.answerer.greedy(questions)
         verdicts = self._verify([(q, a.c) for q, a in zip(questions, answers, strict=True)])
         seconds = [(time.perf_counter() - began) / len(questions)] * len(questions)
         doubtful = [i for i, verdict in enumerate(verdicts) if not verdict]
-        if self.n_best > 1 and not self.trouble:
-            asked = [questions[i] for i in doubtful]
-            for rows in batches(asked, copies=self.n_best):
-                began = time.perf_counter()
-                tried = self._second_look([asked[row] for row in rows])
-                spent = (time.perf_counter() - began) / len(rows)
-                for i, answer in zip((doubtful[row] for row in rows), tried, strict=True):
-                    seconds[i] += spent
-                    if answer:
-                        answers[i], verdicts[i] = answer, True
+        if doubtful and not self.trouble:
+            began = time.perf_counter()
+            for i, ids in self._second_look(questions, doubtful, search).items():
+                answers[i], verdicts[i] = self.answerer.retold(questions[i], ids), True
+            for i in doubtful:
+                seconds[i] += (time.perf_counter() - began) / len(doubtful)
         return [
             _decompiled(*parts) for parts in zip(questions, answers, verdicts, seconds, strict=True)
         ]
 
-    def _second_look(self, questions: list[Question]) -> list[Answer | None]:
-        """For each the most likely answer that verifies."""
-        candidates = [
-            (row, ids)
-            for row, found in enumerate(self.answerer.n_best(questions, self.n_best))
-            for ids in found
-        ]
-        vocab = self.answerer.vocab
-        said = [
-            (questions[row], in_full(questions[row].read(ids, vocab))[0]) for row, ids in candidates
-        ]
+    def _second_look(
+        self, questions: list[Question], doubtful: list[int], search: Deviations
+    ) -> dict[int, list[int]]:
+        """The ids of the first further answer that verifies, for those that have one."""
         right: dict[int, list[int]] = {}
-        for (row, ids), verdict in zip(candidates, self._verify(said), strict=True):
-            if verdict:
-                right.setdefault(row, ids)
-        return [
-            self.answerer.retold(question, right[row]) if row in right else None
-            for row, question in enumerate(questions)
-        ]
+        for tried in range(1, self.n_best, ROUND):
+            left = [i for i in doubtful if i not in right]
+            found = search.next(left, min(ROUND, self.n_best - tried))
+            said = [questions[i].read(ids, self.answerer.vocab) for i, ids in found]
+            full = [(questions[i], in_full(s)[0]) for (i, _), s in zip(found, said, strict=True)]
+            for (i, ids), verdict in zip(found, self._verify(full), strict=True):
+                if verdict:
+                    right.setdefault(i, ids)
+        return right
 
     def _verify(self, said: Sequence[tuple[Question, list[str]]]) -> list[bool]:
         verdicts = [False] * len(said)

@@ -77,5 +77,5 @@ def runs_of(name: str) -> dict[str, Run]:
     single = {run: {run: runs[run]} for runs in SWEEPS.values() for run in runs}
     known = single | rows | SWEEPS
     if name not in known:
-        raise unknown("sweep", name, SWEEPS)
+        raise unknown("sweep", name, SWEEPS, known)
     return known[name]
