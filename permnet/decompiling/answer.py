@@ -86,15 +86,12 @@ class Answerer:
         return answers
 
 
-def batches(questions: Sequence[Question], copies: int = 1) -> Iterator[list[int]]:
-    """The numbers of the questions in batches of like length that fit in memory.
-
-    `copies` is how many times each will be held, as by the beams of a search.
-    """
+def batches(questions: Sequence[Question]) -> Iterator[list[int]]:
+    """The numbers of the questions in batches of like length that fit in memory."""
     rows: list[int] = []
     for i in sorted(range(len(questions)), key=lambda i: len(questions[i].ids)):
-        fit = CELLS // (copies * len(questions[i].ids) ** 2)
-        if len(rows) >= max(min(fit, ROWS // copies), 1):
+        fit = CELLS // len(questions[i].ids) ** 2
+        if len(rows) >= max(min(fit, ROWS), 1):
             yield rows
             rows = []
         rows.append(i)

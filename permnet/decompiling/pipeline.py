@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -161,14 +162,18 @@ class Pipeline:
     ) -> dict[int, list[int]]:
         """The ids of the first further answer that verifies, for those that have one."""
         right: dict[int, list[int]] = {}
-        for tried in range(1, self.n_best, ROUND):
-            left = [i for i in doubtful if i not in right]
+        tried, left = 1, doubtful
+        while tried < self.n_best and left:
             found = search.next(left, min(ROUND, self.n_best - tried))
+            if not found:
+                break
+            tried += max(Counter(i for i, _ in found).values())
             said = [questions[i].read(ids, self.answerer.vocab) for i, ids in found]
             full = [(questions[i], in_full(s)[0]) for (i, _), s in zip(found, said, strict=True)]
             for (i, ids), verdict in zip(found, self._verify(full), strict=True):
                 if verdict:
                     right.setdefault(i, ids)
+            left = [i for i in left if i not in right]
         return right
 
     def _verify(self, said: Sequence[tuple[Question, list[str]]]) -> list[bool]:

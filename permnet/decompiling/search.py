@@ -31,7 +31,7 @@ class Place:
 
     said: tuple[int, ...]
     score: float
-    state: Tensor | None
+    state: Tensor
 
 
 class Deviations:
@@ -65,13 +65,13 @@ class Deviations:
         logits = torch.stack([step.logits[row] for step in self.greedy.steps]).float()
         chance, said = torch.log_softmax(logits, dim=-1).topk(BRANCHES)
         states = [step.state[row] for step in self.greedy.steps]
-        self._note(row, Place((), 0.0, None), said, chance, states)
+        self._note(row, (), 0.0, said, chance, states)
 
     @torch.no_grad()
     def _follow(self, chosen: list[tuple[int, Place]]) -> list[tuple[int, list[int]]]:
         """Go on greedily from each place to the end."""
         memory = take_rows(self.greedy.memory, torch.tensor([row for row, _ in chosen]))
-        state = torch.stack([place.state for _, place in chosen if place.state is not None])
+        state = torch.stack([place.state for _, place in chosen])
         previous = torch.tensor([place.said[-1] for _, place in chosen])
         done = torch.zeros_like(previous, dtype=torch.bool)
         tokens, chances, states = [], [], []
@@ -86,28 +86,35 @@ class Deviations:
             if bool(done.all()):
                 break
         said, chance = torch.stack(tokens, 1), torch.stack(chances, 1)
-        return [
-            (row, ids)
-            for i, (row, place) in enumerate(chosen)
-            if (ids := self._note(row, place, said[i], chance[i], [s[i] for s in states]))
-        ]
+        answers = (
+            (row, self._note(row, at.said, at.score, said[i], chance[i], [s[i] for s in states]))
+            for i, (row, at) in enumerate(chosen)
+        )
+        return [(row, ids) for row, ids in answers if ids is not None]
 
     def _note(
-        self, row: int, place: Place, said: Tensor, chance: Tensor, states: list[Tensor]
+        self,
+        row: int,
+        before: tuple[int, ...],
+        score: float,
+        said: Tensor,
+        chance: Tensor,
+        states: list[Tensor],
     ) -> list[int] | None:
-        """Put by the deviations from what was said behind a place (T, BRANCHES); the whole answer.
+        """Put by the deviations from what was said (T, BRANCHES) after `before`; the whole answer.
 
-        The state of a token that was said is the one in which it will be read.
+        With the log-probability of what was said before, and the states in which each of the
+        tokens is read.
         """
         ids = said[:, 0].tolist()
         length = ids.index(EOS) + 1 if EOS in ids else len(ids)
-        so_far = [place.score, *(place.score + chance[:length, 0].cumsum(0)).tolist()]
+        so_far = [score, *(score + chance[:length, 0].cumsum(0)).tolist()]
         less = chance[:length, 1:] - chance[:length, :1]
         losses, which = less.flatten().topk(min(KEPT, int(less.isfinite().sum())))
         for loss, at in zip(losses.tolist(), which.tolist(), strict=True):
             t, branch = divmod(at, BRANCHES - 1)
-            tokens = (*place.said, *ids[:t], int(said[t, branch + 1]))
+            tokens = (*before, *ids[:t], int(said[t, branch + 1]))
             deviation = Place(tokens, so_far[t] + float(chance[t, branch + 1]), states[t])
             guess = so_far[-1] + loss
             heapq.heappush(self.waiting[row], (-guess, next(self.number), deviation))
-        return [*place.said, *ids[: length - 1]] if EOS in ids else None
+        return [*before, *ids[: length - 1]] if EOS in ids else None
