@@ -47,13 +47,24 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Called:
+    """The function that is called last where values without a label go.
+
+    `told`: the code tells whether that is a default or what follows.
+    """
+
+    function: int
+    told: bool
+
+
+@dataclass(frozen=True)
 class Claim:
     """From `start` on, each value of the scrutinee leads to its block, all others to `default`.
 
     That is None where there are no others. Blocks stand in order of their code. `has_default` says
     whether `default` is a block of the switch; otherwise it is the code behind it. That is a guess,
-    which no proof covers. `copies` are other places that values without a label lead to: optimisers
-    copy short code.
+    which no proof covers; `called` is for guesses at other switches. `copies` are other places that
+    values without a label lead to: optimisers copy short code.
     """
 
     start: int
@@ -62,6 +73,7 @@ class Claim:
     default: int | None
     has_default: bool
     copies: tuple[Block, ...] = ()
+    called: Called | None = None
 
     def target(self, value: int) -> int | None:
         """Where a value without sign is claimed to lead."""

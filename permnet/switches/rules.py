@@ -7,7 +7,7 @@ from permnet.binary.operands import Memory, Register
 from permnet.switches.alike import is_jump_between, same_code
 from permnet.switches.asked import state_at, tested_at
 from permnet.switches.claim import Block, Claim, Scrutinee
-from permnet.switches.default import has_default
+from permnet.switches.default import guessed_default
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import Intervals, moved, size
 from permnet.switches.place import places_of
@@ -54,8 +54,11 @@ def claims(graph: Graph, region: Region) -> Iterator[Claim]:
     if len(parts) > MOST_PARTS or any(size(block.values) > MOST_LABELS for block in blocks):
         raise RefusedError("values beyond a bound lead to different blocks: comparisons of sizes")
     tests = {graph.block_of(test.last.address) for test in region.tests}
-    has = default is not None and has_default(graph, tests, labelled, default)
-    yield from placed(graph, region, tuple(blocks), default, has, copies)
+    has, called = (False, None)
+    if default is not None:
+        has, called = guessed_default(graph, tests, labelled, default)
+    for claim in placed(graph, region, tuple(blocks), default, has, copies):
+        yield replace(claim, called=called)
 
 
 def placed(

@@ -3,17 +3,20 @@
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
 from permnet.binary.assembler import LONGEST_TEXT, assembled
 from permnet.binary.binary import Binary, is_elf, open_binary
 from permnet.errors import PermnetError
-from permnet.switches.claim import Switch
+from permnet.switches.claim import Claim, Switch
+from permnet.switches.default import by_habit, is_open, vote
 from permnet.switches.emulate import can_emulate
 from permnet.switches.find import PROPOSERS, Proposer, find_all
 
@@ -49,6 +52,10 @@ class Part:
     found: tuple[FoundFunction, ...] = ()
     error: str = ""
 
+    def claims(self) -> Iterator[Claim]:
+        for function in self.found:
+            yield from (switch.claim for switch in function.switches if switch.claim)
+
 
 def files_of(paths: Sequence[Path]) -> Iterator[Path]:
     """Files as given, and of folders the programs, libraries, objects and `.s` files in them."""
@@ -78,6 +85,36 @@ def _is_code(path: Path) -> bool:
 
 def scan(paths: Sequence[Path], jobs: int, proposer: Name = "rules") -> Iterator[Part]:
     """Parts of files in order, the last of each file with its number of functions."""
+    for _, parts in groupby(_scanned(paths, jobs, proposer), attrgetter("file")):
+        yield from _settled(parts)
+
+
+def _settled(parts: Iterable[Part]) -> Iterator[Part]:
+    """Parts of a file, with the defaults that only its other switches tell.
+
+    From the first part on that has one they are held back until all are there.
+    """
+    votes, held = Counter[int](), list[Part]()
+    for part in parts:
+        for claim in part.claims():
+            votes.update(vote(claim))
+        if held or any(map(is_open, part.claims())):
+            held.append(part)
+        else:
+            yield part
+    for part in held:
+        yield replace(part, found=tuple(_decided(function, votes) for function in part.found))
+
+
+def _decided(function: FoundFunction, votes: Counter[int]) -> FoundFunction:
+    switches = (
+        replace(switch, claim=by_habit(switch.claim, votes)) if switch.claim else switch
+        for switch in function.switches
+    )
+    return replace(function, switches=tuple(switches))
+
+
+def _scanned(paths: Sequence[Path], jobs: int, proposer: Name) -> Iterator[Part]:
     tasks, scan_part = _tasks(paths), partial(_scan_part, proposer)
     first = list(islice(tasks, 2))
     if jobs == 1 or len(first) < 2:
