@@ -65,7 +65,24 @@ def is_apart(graph: Graph, region: "Region") -> bool:
     single = all(low == high for low, high in rest)
     if region.has_table and not graph.is_unoptimised and not _ends_loop(graph, region, hit):
         return False
+    if not graph.is_unoptimised and _comes_to_sides(graph, region):
+        return False
     return len(rest) > 2 or (len(sides) > 1 and not single)
+
+
+def _comes_to_sides(graph: Graph, region: "Region") -> bool:
+    """Whether tests for one number each come to all above the first one, then to all below it.
+
+    That is a tree that needs no comparison of sizes, as its values are known to be few.
+    """
+    asked = [tested_at(graph, test) for test in region.tests]
+    numbers = [value_of(flags.right) for flags in asked if flags]
+    jumps = {test.last.mnemonic for test in region.tests}
+    if None in numbers or len(numbers) < len(asked) or not jumps <= {"je", "jne"}:
+        return False
+    first, *others = (signed(number, bits_of(region.x)) for number in numbers if number is not None)
+    above = [number > first for number in others]
+    return len({*above}) == 2 and above == sorted(above, reverse=True)
 
 
 def _goes_on(graph: Graph, region: "Region") -> bool:

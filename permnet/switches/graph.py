@@ -160,8 +160,8 @@ class Graph:
         """Whether it looks like -O0: a frame pointer, and locals in the frame or idle compares."""
         opening = [(i.mnemonic, i.text) for i in self.code[:3] if i.mnemonic != "endbr64"]
         framed = opening[:2] == [("push", "rbp"), ("mov", "rbp, rsp")]
-        if not framed:
-            return False
+        if not framed or any(is_idle(i) and i.end > i.address + 1 for i in self.code):
+            return False  # nothing is aligned within an unoptimised function
         body = dropwhile(lambda i: i.mnemonic in _OPENING or i.text[:8] == "rbp, rsp", self.code)
         saves = any(i.mnemonic == "mov" and _uses_frame(i, 0) for i in islice(body, 3))
         most = len(self.code)

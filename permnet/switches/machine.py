@@ -24,6 +24,7 @@ from permnet.switches.terms import (
     signed,
     split,
     trunc,
+    value_of,
 )
 
 _ARITHMETIC = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
@@ -169,7 +170,10 @@ class State:
                 return "none"
         if mnemonic == "mov" and isinstance(first, Memory):
             address = self.address(first, end)
-            self._store(address, self.value(operands[1], first.bits, end))
+            stored = self.value(operands[1], first.bits, end)
+            if value_of(stored) is not None:  # what is tested next is a variable all the same
+                stored = new(first.bits, (self.at, "stored"))
+            self._store(address, stored)
             return "memory" if _slot(address) is None else "frame"
         if mnemonic == "push" and bits == 64:
             pushed = self.value(operands[0], 64, end)

@@ -7,7 +7,7 @@ from permnet.binary.operands import Number
 from permnet.switches.arrivals import Way, serves
 from permnet.switches.asked import asks_for_side, kinds_of, scrutinee, state_at
 from permnet.switches.claim import Block, Claim
-from permnet.switches.effects import keeps_flags, read, written
+from permnet.switches.effects import read, written
 from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.intervals import size
 from permnet.switches.jumps import is_jump, jump_target
@@ -31,13 +31,14 @@ def test_before(graph: Graph, claim: Claim) -> int | None:
     start, between = claim.start, Code()
     for _ in range(MOST_BEFORE):
         ways = [*_before(graph, start, between)]
-        test, to, between = ways[0] if len(ways) == 1 else (None, start, between)
-        if test is None:
+        tests = [test for test, _, _ in ways if test]
+        if len(tests) < len(ways):
             return None
-        asked = _asked(graph, claim, test, to, between)
-        if asked is not False:
-            return test.last.address if asked else None
-        start = test.last.address
+        several = len(ways) > 1
+        asked = [_asked(graph, claim, test, to, code, several) for test, to, code in ways if test]
+        if several or asked[0] is not False:
+            return tests[0].last.address if all(asked) else None
+        start, between = tests[0].last.address, ways[0][2]
     return None
 
 
@@ -151,12 +152,15 @@ def _without_jump(block: BasicBlock) -> Code:
     return block.code[:-1] if is_jump(block.last) else block.code
 
 
-def _asked(graph: Graph, claim: Claim, test: BasicBlock, to: int, between: Code) -> bool | None:
+def _asked(
+    graph: Graph, claim: Claim, test: BasicBlock, to: int, between: Code, copied: bool = False
+) -> bool | None:
     """Whether a test is on which side of a number the value of a claim lies, as in its dispatch.
 
-    None if it is of another value, or leads away; it is not if it is for one value.
+    None if it is of another value, or leads away; it is not if it is for one value. Where a test is
+    copied, or is of some bits of the value, the other side need only go on with tests of it.
     """
-    whole = _with_comparison(graph, test)
+    whole = _with_way(graph, test)
     state = state_at(graph, whole)
     flags, x = _tested(state, whole)
     if flags is None or x is None:
@@ -164,10 +168,12 @@ def _asked(graph: Graph, claim: Claim, test: BasicBlock, to: int, between: Code)
     after = state.copy()
     for instruction in between:
         after.step(instruction)
-    if not _is_same(x, after.value(claim.scrutinee.place, claim.scrutinee.bits, 0)):
+    value = after.value(claim.scrutinee.place, claim.scrutinee.bits, 0)
+    if not _is_same(x, value):
         return None
     kinds = kinds_of(flags, test.last.mnemonic, x)
-    if "order" not in kinds:
+    is_part = _is_part(x, value)
+    if "order" not in kinds and not is_part:
         number, following = value_of(flags.right), graph.stretch(claim.start)
         if kinds[test.successors.index(to)] == "hit":
             return None
@@ -176,7 +182,33 @@ def _asked(graph: Graph, claim: Claim, test: BasicBlock, to: int, between: Code)
         return asks_for_side(graph, following, number, bits_of(x))
     places = {block.target for block in (*claim.blocks, *claim.copies)} | {claim.default}
     other = next((one for one in test.successors if one != to), to)
+    if (copied or is_part) and _tests(graph, other, state, x):
+        return True
     return True if _leads(graph, other, state, x, places) else None
+
+
+def _is_part(one: Term, other: Term) -> bool:
+    """Whether a term has some of the bits of a value of which another one has more."""
+    (some, of), (more, whole) = _mask(one), _mask(other)
+    bits = min(bits_of(of), bits_of(whole))
+    return 0 != some != more and some & more == some and trunc(of, bits) == trunc(whole, bits)
+
+
+def _mask(term: Term) -> tuple[int, Term]:
+    """The bits that a term has of another, and that one; 0 if it is no such part."""
+    while term[0] in ("zext", "trunc"):
+        term = term[2]
+    mask = value_of(term[3]) if term[0] == "and" else None
+    return (mask, term[2]) if mask else (0, term)
+
+
+def _tests(graph: Graph, address: int, state: State, x: Term) -> bool:
+    """Whether code begins with a test of x."""
+    block = graph.stretch(_resolved(graph, address))
+    if block is None or not block.is_conditional:
+        return False
+    _, y = _tested(state.copy(), block)
+    return y is not None and _is_same(x, y)
 
 
 def _leads(graph: Graph, start: int, state: State, x: Term, places: set[int | None]) -> bool:
@@ -198,15 +230,16 @@ def _leads(graph: Graph, start: int, state: State, x: Term, places: set[int | No
     return False
 
 
-def _with_comparison(graph: Graph, test: BasicBlock) -> BasicBlock:
-    """A test and the block before it, if it jumps by a comparison that was made there."""
-    before = graph.predecessors.get(test.address, set())
-    if all(map(keeps_flags, test.code[:-1])) and len(before) == 1:
-        (start,) = before
-        made = graph.block(start)
-        if made and made.is_conditional:
-            return BasicBlock((*made.code[:-1], *test.code))
-    return test
+def _with_way(graph: Graph, test: BasicBlock) -> BasicBlock:
+    """A test and the code on the way there: the only one, or else the one that falls there."""
+    code, at, seen = test.code, test.address, set[int]()
+    while at not in seen:
+        seen.add(at)
+        before = [block for one in graph.predecessors.get(at, ()) if (block := graph.block(one))]
+        before = before if len(before) == 1 else [one for one in before if one.end == at]
+        for block in before:
+            code, at = (*_without_jump(block), *code), block.address
+    return BasicBlock(code)
 
 
 def _tested(state: State, block: BasicBlock) -> tuple[Flags | None, Term | None]:
