@@ -75,12 +75,11 @@ def _comes_to_sides(graph: Graph, region: "Region") -> bool:
 
     That is a tree that needs no comparison of sizes, as its values are known to be few.
     """
-    asked = [tested_at(graph, test) for test in region.tests]
-    numbers = [value_of(flags.right) for flags in asked if flags]
-    jumps = {test.last.mnemonic for test in region.tests}
-    if None in numbers or len(numbers) < len(asked) or not jumps <= {"je", "jne"}:
+    tests = [test for test in region.tests if not is_mere_jump(test.last)]
+    numbers = [value_of(flags.right) for test in tests if (flags := tested_at(graph, test))]
+    first, *others = [signed(number or 0, bits_of(region.x)) for number in numbers]
+    if {test.last.mnemonic for test in tests} - {"je", "jne"} or len(numbers) < len(tests):
         return False
-    first, *others = (signed(number, bits_of(region.x)) for number in numbers if number is not None)
     above = [number > first for number in others]
     return len({*above}) == 2 and above == sorted(above, reverse=True)
 

@@ -26,15 +26,16 @@ def test_before(graph: Graph, claim: Claim) -> int | None:
 
     Compilers ask on which side of a number a value lies on the way to the tests for labels; what
     lies on the other side then leads to some of the same places. A condition of the source before
-    a switch is for one value, or leads away, and where several tests lead is a block.
+    a switch is for one value, or leads away. Where several tests lead is a block, unless each of
+    them asks for a side.
     """
     start, between = claim.start, Code()
     for _ in range(MOST_BEFORE):
         ways = [*_before(graph, start, between)]
         tests = [test for test, _, _ in ways if test]
-        if len(tests) < len(ways):
+        several = len(ways) > 1  # optimisers copy tests, one for each way there
+        if not tests or len(tests) < len(ways) or (several and graph.is_unoptimised):
             return None
-        several = len(ways) > 1
         asked = [_asked(graph, claim, test, to, code, several) for test, to, code in ways if test]
         if several or asked[0] is not False:
             return tests[0].last.address if all(asked) else None
