@@ -148,3 +148,25 @@ def test_nothing_is_aligned_in_unoptimised_code(filling: str, unoptimised: bool)
     code = f"{UNOPTIMISED}    jmp 9f\n    {filling}\n{LEAVE}"
     assert Graph(function_of(code)).is_unoptimised == unoptimised
     assert switches_of(code) == []
+
+
+@pytest.mark.parametrize(("bound", "right"), [(200, True), (300, False)])
+def test_what_is_compared_with_more_than_its_width_has_comes_from_elsewhere_too(
+    bound: int, right: bool
+) -> None:
+    code = f"""
+    movzx edi, byte ptr [rsi]
+    cmp edi, 9
+    je 13f
+    cmp edi, {bound}
+    ja 19f
+    cmp edi, 3
+    je 11f
+    cmp edi, 5
+    je 12f
+    jmp 19f
+"""
+    if right:
+        assert proven(code + BLOCKS) == [[[3], [5], [9]]]
+    else:
+        assert "of more than 8 bits" in reason(code + BLOCKS)

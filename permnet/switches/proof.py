@@ -23,7 +23,7 @@ from permnet.switches.graph import Graph
 from permnet.switches.intervals import Interval
 from permnet.switches.jumps import is_idle, jump_target
 from permnet.switches.named import Named
-from permnet.switches.whole import further_test, goes_on, test_before, tested_again
+from permnet.switches.whole import further_test, goes_on, test_before, tested_again, wider_test
 
 MOST_RUNS = 20_000
 MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
@@ -71,6 +71,8 @@ def _check_optimised(graph: Graph, claim: Claim, ways: Sequence[Way], named: Nam
     labelled = {block.target for block in claim.blocks}
     if same := same_place(graph, ways, labelled):
         raise UnprovenError(f"{same[0]:#x} and {same[1]:#x} are one block, claimed to be two")
+    if (at := wider_test(graph, claim, ways)) is not None:
+        raise UnprovenError(f"the test at {at:#x} is of more than {claim.scrutinee.bits} bits")
     for further in (further_test, tested_again):
         if (at := further(graph, claim, ways)) is not None:
             raise UnprovenError(f"the test at {at:#x} goes on with the dispatch")

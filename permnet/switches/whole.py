@@ -95,6 +95,22 @@ def _is_for_one(compare: Instruction, jump: Instruction) -> bool:
     return False
 
 
+def wider_test(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
+    """A comparison with a number that the width of the value has not, if there is one.
+
+    Compilers know that width: other values come there too, from elsewhere.
+    """
+    last = (1 << claim.scrutinee.bits) - 1
+    for at in {at for way in ways for at in way[:-1]}:
+        block = graph.stretch(at)
+        if block is None or not block.is_conditional or len(block.code) < 2:
+            continue
+        match block.code[-2].mnemonic, block.code[-2].operands:
+            case "cmp", (_, Number(value)) if value > last:
+                return block.last.address
+    return None
+
+
 def tested_again(graph: Graph, claim: Claim, ways: Iterable[Way]) -> int | None:
     """A test of the value behind work for values without a label, if it leads to labelled ones.
 
