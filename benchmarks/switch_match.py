@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 DEFAULT = "default"
+ALIKE = 1e-6  # what decides between two answers with the same labels
 Switch = dict[str, Any]
 
 
@@ -68,7 +69,8 @@ def aligned(true: Sequence[Switch], answered: Sequence[Switch]) -> list[int | No
     """The same where code stands in the order of the source, as nearly all does at -O0.
 
     Of all ways to pair in which no two pairs cross it is the one whose pairs have the largest
-    shares of labels in common.
+    shares of labels in common; where these are equal, that with more of the same blocks: an `if`
+    before a switch may ask for the same labels.
     """
     best = [[0.0] * (len(answered) + 1) for _ in range(len(true) + 1)]
     score = [[0.0] * len(answered) for _ in true]
@@ -77,6 +79,8 @@ def aligned(true: Sequence[Switch], answered: Sequence[Switch]) -> list[int | No
             left, right = labels(one, one["bits"]), labels(other, one["bits"])
             if left & right:
                 score[i][j] = len(left & right) / len(left | right)
+                alike = {*groups(one, one["bits"])} == {*groups(other, one["bits"])}
+                score[i][j] += ALIKE if alike else 0.0
             together = best[i + 1][j + 1] + score[i][j]
             best[i][j] = max(together, best[i + 1][j], best[i][j + 1])
     found: list[int | None] = [None] * len(true)

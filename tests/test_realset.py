@@ -428,6 +428,10 @@ def test_unoptimised_code_is_paired_in_its_order():
     assert paired([{1, 2}, {1, 2, 3}], [{1, 2, 3}]) == [None, 0]
     assert paired([{1}, {2}], [{2}, {1}]) in ([1, None], [None, 0])
     assert paired([], [{3}]) == []
+    # An `if` before the switch or behind it asks for the same labels.
+    true, chain = {"blocks": [[1], [2, 3]], "bits": 32}, {"blocks": [[1, 2, 3]]}
+    assert match.aligned([true], [chain, true]) == [1]
+    assert match.aligned([true], [true, chain]) == [0]
 
 
 @settings(deadline=None)
