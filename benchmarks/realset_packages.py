@@ -100,7 +100,7 @@ FIFTH_HELD_OUT = (
 )
 
 # Held-out sets are chosen by name, for a build without further dependencies, before anything of
-# them is looked at. All but the last have been looked into since they were scored.
+# them is looked at. All have been looked into since they were scored.
 SETS = {
     "development": DEVELOPMENT,
     "first": FIRST_HELD_OUT,

@@ -1,5 +1,6 @@
 """Whether a default is written, where only other switches of the file can tell."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.switch_defaults import Open, guess, opens
 from permnet.binary.operands import Register
 from permnet.switches import scan as scanning
 from permnet.switches.claim import Block, Called, Claim, Scrutinee
@@ -103,3 +105,33 @@ def test_a_guess_is_what_most_of_those_told_are(made: list[tuple[int, bool, bool
         yes, no = agreed.count(True), agreed.count(False)
         expected = has if told or yes == no else yes > no
         assert by_habit(claim, votes).has_default == expected
+
+
+def test_a_package_is_guessed_at_by_the_others() -> None:
+    own = [Open("one", "call", votes, written=False) for votes in (0, 0, 0, -2, 2)]
+    others = [Open("two", "call", 0, written=True), Open("two", "no call", 0, written=True)]
+    assert [guess(one, [*own, *others], by_votes=False) for one in own] == [False] * 5
+    assert [guess(one, others, by_votes=False) for one in own] == [True] * 5
+    assert [guess(one, others, by_votes=True) for one in own] == [True, True, True, False, True]
+
+
+def test_open_switches_of_a_set_are_found(tmp_path: Path) -> None:
+    compiled(tmp_path, PROGRAM, "-O0", "-c", name="all.o")
+    blocks = [[1], [5], [9]]
+    truth = {"open_behind": False, "open_inside": True, "open_alone": True, "told_inside": True}
+    records = [
+        {
+            "way": "O0",
+            "object": "all.o",
+            "package": "p",
+            "function": name,
+            "switches": [{"blocks": blocks, "bits": 32, "clean": True, "default": written}],
+        }
+        for name, written in truth.items()
+    ]
+    (tmp_path / "switches.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    assert [*opens(tmp_path)] == [
+        Open("p", "call", -1, written=False),
+        Open("p", "call", 1, written=True),
+        Open("p", "call", 0, written=True),
+    ]

@@ -17,7 +17,7 @@ from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.jumps import jump_target
 
 _EPILOGUE = {"nop", "mov", "add", "lea", "leave", "pop", "ret", "endbr64"}
-_FAILED = "__assert_fail"
+FAILED = "__assert_fail"
 
 
 def guessed_default(
@@ -29,11 +29,11 @@ def guessed_default(
     """
     if not graph.is_unoptimised:
         return graph.predecessors.get(default, set()) <= set(tests), None
-    told = _told(graph, tests, targets, default)
-    function = _last_called(graph, default)
+    told = told_default(graph, tests, targets, default)
+    function = last_called(graph, default)
     if function is None:
         return told is not False, None
-    if graph.function.binary.name(function) == _FAILED:
+    if graph.function.binary.name(function) == FAILED:
         return bool(told), None
     return told is not False, Called(function, told is not None)
 
@@ -57,7 +57,7 @@ def by_habit(claim: Claim, votes: Counter[int]) -> Claim:
     return replace(claim, has_default=votes[claim.called.function] > 0)
 
 
-def _told(
+def told_default(
     graph: Graph, tests: Collection[int], targets: Collection[int], default: int
 ) -> bool | None:
     """Whether unoptimised code has a default; None if it does not tell."""
@@ -73,7 +73,7 @@ def _told(
     return None if returns else True
 
 
-def _last_called(graph: Graph, address: int) -> int | None:
+def last_called(graph: Graph, address: int) -> int | None:
     """The function that the code at an address calls last, before it jumps."""
     block = graph.block(address)
     calls = [i.operands[0] for i in block.code if i.mnemonic == "call"] if block else []
