@@ -1,11 +1,13 @@
 """Tests before a dispatch that belong to it: of bits of the value, copied, or for one number."""
 
+from typing import Any
+
 import pytest
 
 from permnet.switches.contents import UnprovenError
-from permnet.switches.graph import Graph
+from permnet.switches.graph import BasicBlock, Graph
 from permnet.switches.proof import prove
-from permnet.switches.regions import Walker
+from permnet.switches.regions import Edge, Walker
 from permnet.switches.rules import claims
 from tests.machine_code import BLOCKS as FIVE
 from tests.machine_code import function_of
@@ -170,3 +172,28 @@ def test_what_is_compared_with_more_than_its_width_has_comes_from_elsewhere_too(
         assert proven(code + BLOCKS) == [[[3], [5], [9]]]
     else:
         assert "of more than 8 bits" in reason(code + BLOCKS)
+
+
+def test_tests_in_a_loop_are_gone_through_a_few_times_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = """
+    cmp edi, 5
+    jle 19f
+2:  cmp edi, 9
+    jle 11f
+3:  cmp edi, 7
+    jg 2b
+    jmp 12f
+"""
+    visited: list[int] = []
+    cut = Walker._cut
+
+    def counted(walker: Walker, block: BasicBlock, *others: Any) -> list[Edge]:
+        visited.append(block.address)
+        return cut(walker, block, *others)
+
+    monkeypatch.setattr(Walker, "_cut", counted)
+    graph = Graph(function_of(code + BLOCKS))
+    assert Walker(graph).region(graph.blocks[0]) is None
+    assert len(visited) < 1_000

@@ -5,6 +5,7 @@ with the set of values that get there; a test cuts the set in two, a jump table 
 no test of that value any more, or is reached from elsewhere too, is a block of the switch.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
@@ -32,6 +33,7 @@ from permnet.switches.terms import Term, bits_of, value_of
 _OF_BITS = ("bt", "shl", "shr", "shlx", "shrx")
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
+MOST_AGAIN = 100  # visits of one test: more are a loop's, and each holds all that was written
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
 
@@ -207,6 +209,7 @@ class Walker:
         """
         tests, leaving, ends = {head.address: head}, list[Edge](), set(ends)
         pending = [(edge, state) for edge in first]
+        visits: Counter[int] = Counter()
         for _ in range(MOST_VISITS):
             if not pending:
                 return tests, leaving
@@ -219,6 +222,9 @@ class Walker:
             else:
                 block, after, edges = found
                 tests[block.address] = block
+                visits[block.address] += 1
+                if visits[block.address] > MOST_AGAIN:
+                    return None
                 if block.is_idle_jump and self._goes_on_at(block):
                     ends |= {*block.successors}
                 pending += [(edge, after) for edge in edges]
