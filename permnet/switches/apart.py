@@ -77,10 +77,10 @@ def _comes_to_sides(graph: Graph, region: "Region") -> bool:
     """
     tests = [test for test in region.tests if not is_mere_jump(test.last)]
     numbers = [value_of(flags.right) for test in tests if (flags := tested_at(graph, test))]
-    first, *others = [signed(number or 0, bits_of(region.x)) for number in numbers]
     if {test.last.mnemonic for test in tests} - {"je", "jne"} or len(numbers) < len(tests):
         return False
-    above = [number > first for number in others]
+    seen = [signed(number or 0, bits_of(region.x)) for number in numbers]
+    above = [number > seen[0] for number in seen[1:]]
     return len({*above}) == 2 and above == sorted(above, reverse=True)
 
 
