@@ -64,5 +64,17 @@ TABLE = Table(
             z_loss=1e-4,
             note="H 128, lengths growing 10, 40, 100, z-loss 0.0001",
         ),
+        quick(
+            "permneti/PI100",
+            label="leap",
+            rate=0.001,
+            seeds=1,
+            model={"hidden": 128},
+            grow=(40,),
+            grow_epochs=12,
+            epochs=20,
+            z_loss=1e-4,
+            note="H 128, lengths growing 40, 100, z-loss 0.0001",
+        ),
     ),
 )
