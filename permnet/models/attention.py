@@ -36,17 +36,12 @@ class AdditiveAttention(nn.Module):
         # score = vᵀ tanh(W h + U m_e)
         state = self.state(state)[:, :, None]
         if keys.device.type == "cpu" and not torch.is_grad_enabled():
-            # An example's hidden layer at a time stays in the cache, that of a batch does not.
-            return torch.cat(
-                [
-                    self._scores(h, k)
-                    for h, k in zip(state.split(1), keys[:, None].split(1), strict=True)
-                ]
-            )
-        return self._scores(state, keys[:, None])
-
-    def _scores(self, state: Tensor, keys: Tensor) -> Tensor:
-        return self.score(torch.tanh(state + keys))[..., 0]
+            # An example's hidden layer at a time, in one place, stays in the cache.
+            rows = [
+                (h + k).tanh_() @ self.score.weight[0] for h, k in zip(state, keys, strict=True)
+            ]
+            return torch.stack(rows)
+        return self.score(torch.tanh(state + keys[:, None]))[..., 0]
 
 
 @dataclass(frozen=True)
