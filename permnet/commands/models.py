@@ -33,7 +33,7 @@ def models(json: bool = False) -> int:
             row["benchmark"],
             f"{row['parameters']:,}",
             f"{row['bytes']:,}",
-            "–" if wea is None else f"{100 * wea:.2f}",
+            "–" if wea is None else f"{100 * wea:.3f}",
         )
     Console().print(table)
     return 0
