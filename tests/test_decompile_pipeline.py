@@ -25,8 +25,9 @@ from permnet.models import CopyDecompiler, Decompiler
 from permnet.tasks.switch.compiler import compile_c
 from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
 from permnet.tasks.switch.dataset import shipped
+from permnet.tasks.switch.reading import as_read
 from permnet.tasks.switch.skeleton import skeleton
-from permnet.tasks.switch.terse import compared, terse
+from permnet.tasks.switch.terse import terse
 from permnet.vocab import EOS, PAD, Vocab
 from tests.table_model import REST, knowing, vocabulary, wrong
 
@@ -259,8 +260,7 @@ def learnt(tmp_path_factory) -> tuple[str, str]:
     words = {
         token
         for function in functions(text)
-        for line in function.tokens
-        for token in compared(line)
+        for token in as_read([token for line in function.tokens for token in line])[0]
     }
     words = {word for word in words if word[0] != "."} | {
         token for c in programs for token in terse(c, [])

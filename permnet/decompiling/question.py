@@ -17,7 +17,7 @@ from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import shuffled
 from permnet.tasks.switch.ctokens import PRELUDE
 from permnet.tasks.switch.draw import Draw
-from permnet.tasks.switch.terse import compared
+from permnet.tasks.switch.reading import as_read
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
 LONGEST = 2_048  # tokens; the longest function of the training data has 1,802
@@ -73,9 +73,10 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
         raise PermnetError(f"it has {len(tokens)} tokens: functions of up to {LONGEST} are read")
     tokens = renumbered(tokens, ".L")
     named = shuffled(tokens, Draw(" ".join(tokens)))
-    ids, lent = vocab.encode([SPECIALS[SOS], *compared(named), SPECIALS[EOS]])
+    read, places = as_read(named)
+    ids, lent = vocab.encode([SPECIALS[SOS], *read, SPECIALS[EOS]])
     names = {stand_in: name for name, stand_in in stand_ins.items()}
-    return Question(function, ids, lent, [0, *numbers, 0], names)
+    return Question(function, ids, lent, [0, *(numbers[place] for place in places), 0], names)
 
 
 def _check_jumps(lines: list[Line]) -> None:

@@ -19,6 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from permnet.errors import PermnetError, unknown
+from permnet.tasks.switch.reading import MARKS, as_read
 from permnet.tasks.switch.terse import UNSAID, in_full, terse
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
@@ -110,18 +111,18 @@ class SwitchSplit:
     def encoded(self, vocab: Vocab) -> tuple[Ragged, Ragged, list[dict[str, int]]]:
         """Inputs from `<sos>` to `<eos>`, targets up to `<eos>`, and what was lent in each example.
 
-        They are what models read and write (tasks/switch/terse.py); `spelled` is the way back.
+        They are what models read and write (reading.py, terse.py); `spelled` is the way back.
 
         Reserved ids go to unknown tokens in order of appearance, the input's first.
         """
-        names = list(dict.fromkeys((*self.tokens, "test", "cmp", "0", "ret", ",")))
-        number = {token: i for i, token in enumerate(names)}
+        table = {token: i for i, token in enumerate(self.tokens)}
         read, written = self.inputs, self.targets
         if self.is_c:
-            read = _compared(self.inputs, number["test"], number["cmp"], number["0"])
-            said = [terse(c, assembly) for assembly, c in self.pairs()]
-            flat = np.fromiter((number[token] for row in said for token in row), np.uint16)
-            written = Ragged.of(flat, np.array([len(row) for row in said], dtype=np.int64))
+            read, said = self._as_read(table), _Numbered(table)
+            for assembly, c in self.pairs():
+                said.add(terse(c, assembly))
+            written = said.rows()
+        names = list(table)
         known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in names]
         ids = np.array(known, dtype=np.uint16)
         inputs = Ragged(ids[read.flat], read.offsets)
@@ -134,6 +135,17 @@ class SwitchSplit:
                 row[at], given = vocab.encode((names[t] for t in source[at]), given)
             lent.append(given)
         return inputs.framed((SOS,), (EOS,)), targets.framed((), (EOS,)), lent
+
+    def _as_read(self, table: dict[str, int]) -> Ragged:
+        """The inputs as models read them. Most are read as they are, and never made words."""
+        at = np.flatnonzero(np.isin(self.inputs.flat, [table[w] for w in MARKS if w in table]))
+        rows = list(self.inputs)
+        for i in np.unique(np.searchsorted(self.inputs.offsets, at, "right") - 1):
+            read = _Numbered(table)
+            read.add(as_read([self.tokens[t] for t in rows[i].tolist()])[0])
+            rows[i] = read.rows().flat
+        lengths = np.fromiter(map(len, rows), np.int64)
+        return Ragged.of(np.concatenate([self.inputs.flat[:0], *rows]), lengths)
 
     def spelled(self, tokens: list[str]) -> list[str]:
         """A model's answer as the targets are written: C in full."""
@@ -153,31 +165,32 @@ class SwitchSplit:
         return digest.hexdigest()
 
 
-def _compared(rows: Ragged, test: int, cmp: int, zero: int) -> Ragged:
-    """`terse.compared` for many rows at once, in the numbers of words."""
-    flat, ends = rows.flat.copy(), np.repeat(rows.offsets[1:], rows.lengths)
-    at = np.flatnonzero(flat == test)
-    at = at[at + 2 < ends[at]]
-    at = at[flat[at + 1] == flat[at + 2]]
-    flat[at], flat[at + 2] = cmp, zero
-    return Ragged(flat, rows.offsets)
+class _Numbered:
+    """Rows of tokens as their numbers in a table; a new token gets the next one."""
+
+    def __init__(self, table: dict[str, int]) -> None:
+        self.table, self.flat, self.lengths = table, array("H"), array("I")
+
+    def add(self, tokens: list[str]) -> None:
+        self.flat.extend([self.table.setdefault(token, len(self.table)) for token in tokens])
+        self.lengths.append(len(tokens))
+
+    def rows(self) -> Ragged:
+        return Ragged.of(
+            np.array(self.flat, dtype=np.uint16), np.array(self.lengths, dtype=np.uint32)
+        )
 
 
 def build(
     name: str, split: str, labels: Labels, compiler: str, pairs: Iterable[Pair]
 ) -> SwitchSplit:
     """A split of these examples; its table lists the tokens in order of appearance."""
-    ids: dict[str, int] = {}
-    sides = tuple((array("H"), array("I")) for _ in range(2))
-    for pair in pairs:
-        for tokens, (flat, lengths) in zip(pair, sides, strict=True):
-            flat.extend([ids.setdefault(token, len(ids)) for token in tokens])
-            lengths.append(len(tokens))
-    inputs, targets = (
-        Ragged.of(np.array(flat, dtype=np.uint16), np.array(lengths, dtype=np.uint32))
-        for flat, lengths in sides
-    )
-    return SwitchSplit(name, split, labels, compiler, tuple(ids), inputs, targets)
+    table: dict[str, int] = {}
+    inputs, targets = _Numbered(table), _Numbered(table)
+    for source, target in pairs:
+        inputs.add(source)
+        targets.add(target)
+    return SwitchSplit(name, split, labels, compiler, tuple(table), inputs.rows(), targets.rows())
 
 
 def vocabulary(train: SwitchSplit, reserved: int, least: int = 300) -> Vocab:

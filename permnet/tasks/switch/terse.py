@@ -1,4 +1,4 @@
-"""How models read assembly and write C: such that what a reference decides can be pointed at.
+"""How models write C: such that what a reference decides can be pointed at.
 
     switch (p0) { case 3: case 5: v0 = 1; break; case 0: h0(); default: return v0; }
     switch (p0) { 3: 5: v0 = 1; 0: h0(); default, ret v0; }
@@ -18,8 +18,6 @@ jump leaves the switch or the function: all of it is known by following a label.
       switch (p0) { case 3: v0 = 1; break; case 5: h0(); return; case 0: h1(2); break; } h0();
       switch (p0) { 3: v0 = 1; .L7 5: h0(); .L4 0: h1(2); } .L7: h0();
 
-- a register tested against itself is read as compared with 0, which then stands there, too.
-
 The way back needs nothing but the tokens, and any tokens have one: a model's wrong answers, too.
 """
 
@@ -34,19 +32,6 @@ _NUMBER = re.compile(r"-?\d+", re.ASCII)
 _LABEL = re.compile(r"\.L\d+", re.ASCII)
 _BEFORE_STATEMENT = ("{", "}", ";", ":")
 _FELL = ","
-
-
-def compared(assembly: Sequence[str]) -> list[str]:
-    """Assembly as models read it, with as many tokens.
-
-    >>> compared(["test", "eax", "eax", "je", ".L3"])
-    ['cmp', 'eax', '0', 'je', '.L3']
-    """
-    read = list(assembly)
-    for i, (word, one, other) in enumerate(zip(assembly, assembly[1:], assembly[2:], strict=False)):
-        if word == "test" and one == other:
-            read[i], read[i + 2] = "cmp", "0"
-    return read
 
 
 def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
