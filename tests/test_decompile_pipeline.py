@@ -25,7 +25,7 @@ from permnet.models import CopyDecompiler, Decompiler
 from permnet.tasks.switch.compiler import compile_c
 from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
 from permnet.tasks.switch.dataset import shipped
-from permnet.tasks.switch.reading import as_read
+from permnet.tasks.switch.reading import MEANS, as_read
 from permnet.tasks.switch.skeleton import skeleton
 from permnet.tasks.switch.terse import terse
 from permnet.vocab import EOS, PAD, Vocab
@@ -176,6 +176,21 @@ def test_what_is_outside_the_domain_is_said(body: str, reason: str) -> None:
     assert reason in refused.error
     assert (refused.c, refused.verified, refused.confidence) == (None, False, None)
     assert other.verified
+
+
+def test_labels_are_spelled_out_for_models_that_read_them_so(vocab: Vocab) -> None:
+    text = "f:\n\tsub eax, 66\n\tcmp eax, 1\n\tja .L1\n.L1:\n\tret\n"
+    newer = Vocab((*(token for token in vocab.tokens if token != MEANS), MEANS), vocab.reserved)
+    older = Vocab(newer.tokens[:-1], vocab.reserved)
+    for known, said, lines in (
+        (newer, f"cmp eax 1 {MEANS} 66 67 ja", [3, 3, 3, 3, 3, 3, 4]),
+        (older, "cmp eax 1 ja", [3, 3, 3, 4]),
+    ):
+        question = ask(functions(text)[0], known)
+        assert said in " ".join(known.decode(question.ids, question.lent))
+        assert question.numbers[4 : 4 + len(lines)] == lines
+    with pytest.raises(PermnetError, match="is unknown to the model"):
+        ask(functions(text.replace("\tret", f"\t{MEANS} eax\n\tret"))[0], newer)
 
 
 @given(st.data())

@@ -29,6 +29,7 @@ from permnet.tasks.switch.dataset import (
     with_specials,
 )
 from permnet.tasks.switch.generate import generate
+from permnet.tasks.switch.reading import MEANS
 from permnet.vocab import EOS, SOS, Vocab
 
 SHA256 = {
@@ -98,7 +99,7 @@ def test_too_few_reserved_ids_are_an_error() -> None:
 
 def test_rare_numbers_stay_out_of_the_vocabulary_and_words_do_not() -> None:
     split = split_of([(["mov", "7", "9"], ["7", "8"]), (["mov", "7"], ["once"])])
-    assert vocabulary(split, reserved=3, least=2) == Vocab(("7", "mov", "once"), 3)
+    assert vocabulary(split, reserved=3, least=2) == Vocab(("7", "mov", "once", MEANS), 3)
 
 
 def test_rows_between_the_same_ids() -> None:

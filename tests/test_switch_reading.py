@@ -1,5 +1,6 @@
 """What models read is the assembly, and the labels of the switch stand in it."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -7,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permnet.tasks.switch.dataset import SETS, build, shipped, vocabulary
-from permnet.tasks.switch.reading import as_read
-from permnet.vocab import EOS, SOS
+from permnet.tasks.switch.reading import MEANS, as_read
+from permnet.vocab import EOS, SOS, Vocab
 
 SHIFTED = "mov ecx eax sal rdx cl mov rax rdx mov rdx rax"
 
@@ -20,38 +21,41 @@ SHIFTED = "mov ecx eax sal rdx cl mov rax rdx mov rdx rax"
         ("test eax edx je .L3", "test eax edx je .L3"),
         (
             "cmp rax 60 jg .L9 cmp rax 58 jge .L4",
-            "cmp rax 60 jg .L9 cmp rax 58 59 60 jge .L4",
+            "cmp rax 60 jg .L9 cmp rax 58 ∋ 59 60 jge .L4",
         ),
         (
             "cmp DWORD PTR -20 [ rbp ] -3 jg .L9 cmp DWORD PTR -20 [ rbp ] -4 jge .L4",
-            "cmp DWORD PTR -20 [ rbp ] -3 jg .L9 cmp DWORD PTR -20 [ rbp ] -4 -3 jge .L4",
+            "cmp DWORD PTR -20 [ rbp ] -3 jg .L9 cmp DWORD PTR -20 [ rbp ] -4 ∋ -3 jge .L4",
         ),
         (
             "test eax eax jns .L9 cmp eax -2 jge .L4",
-            "cmp eax 0 jns .L9 cmp eax -2 -1 jge .L4",
+            "cmp eax 0 jns .L9 cmp eax -2 ∋ -1 jge .L4",
         ),
         (
             "cmp eax 2 jg .L9 test eax eax jns .L4",
-            "cmp eax 2 jg .L9 cmp eax 0 1 2 jns .L4",
+            "cmp eax 2 jg .L9 cmp eax 0 ∋ 1 2 jns .L4",
         ),
-        ("sub eax 66 cmp eax 1 ja .L9", "sub eax 66 cmp eax 1 66 67 ja .L9"),
-        ("add rax 3 cmp rax 2 jbe .L9", "add rax 3 cmp rax 2 -3 -2 -1 jbe .L9"),
+        ("sub eax 66 cmp eax 1 ja .L9", "sub eax 66 cmp eax 1 ∋ 66 67 ja .L9"),
+        ("add rax 3 cmp rax 2 jbe .L9", "add rax 3 cmp rax 2 ∋ -3 -2 -1 jbe .L9"),
         (
             f"sub eax 76 mov edx 1 {SHIFTED} and edx 41 cmp rdx 0 jmp .L2 and edx 41",
-            f"sub eax 76 mov edx 1 {SHIFTED} and edx 41 76 79 81 cmp rdx 0 jmp .L2 and edx 41",
+            f"sub eax 76 mov edx 1 {SHIFTED} and edx 41 ∋ 76 79 81 cmp rdx 0 jmp .L2 and edx 41",
         ),
         (
             f"mov edx 1 {SHIFTED} movabs rdx -9223372036854775807 and rdx rax",
-            f"mov edx 1 {SHIFTED} movabs rdx -9223372036854775807 0 63 and rdx rax",
+            f"mov edx 1 {SHIFTED} movabs rdx -9223372036854775807 ∋ 0 63 and rdx rax",
         ),
         (
             "sub rax 59 mov edx eax movabs rax 131073 mov ecx edx shr rax cl",
-            "sub rax 59 mov edx eax movabs rax 131073 59 76 mov ecx edx shr rax cl",
+            "sub rax 59 mov edx eax movabs rax 131073 ∋ 59 76 mov ecx edx shr rax cl",
         ),
     ],
 )
 def test_labels_that_gcc_tests_at_once_are_spelled_out(assembly: str, read: str) -> None:
     assert " ".join(as_read(assembly.split())[0]) == read
+    assert " ".join(as_read(assembly.split(), False)[0]) == re.sub(
+        f" {MEANS}( -?[0-9]+)+", "", read
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,6 +102,10 @@ def test_a_split_is_encoded_as_it_is_read(rows: list[list[str]]) -> None:
     for row, ids, given_out in zip(rows, inputs, lent, strict=True):
         assert (ids[0], ids[-1]) == (SOS, EOS)
         assert vocab.decode(ids[1:-1], given_out) == as_read(row)[0]
+    older = Vocab(tuple(token for token in vocab.tokens if token != MEANS), reserved=99)
+    inputs, _, lent = split.encoded(older)
+    for row, ids, given_out in zip(rows, inputs, lent, strict=True):
+        assert older.decode(ids[1:-1], given_out) == as_read(row, spelled=False)[0]
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -106,7 +114,7 @@ def test_the_labels_of_the_shipped_functions_can_be_pointed_at(name: str) -> Non
     for assembly, c in shipped(name).pairs():
         labels = {c[i + 1] for i, token in enumerate(c) if token == "case"}
         read, places = as_read(assembly)
-        spelled = {read[i] for i in range(1, len(read)) if places[i] == places[i - 1]}
+        spelled = {read[i] for i in range(1, len(read)) if places[i] == places[i - 1]} - {MEANS}
         count["hidden"] += not labels <= {*assembly}
         count["hidden still"] += not labels <= {*read}
         count["no label"] += not spelled <= labels

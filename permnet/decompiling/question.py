@@ -17,7 +17,7 @@ from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import shuffled
 from permnet.tasks.switch.ctokens import PRELUDE
 from permnet.tasks.switch.draw import Draw
-from permnet.tasks.switch.reading import as_read
+from permnet.tasks.switch.reading import MEANS, as_read
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
 LONGEST = 2_048  # tokens; the longest function of the training data has 1,802
@@ -62,7 +62,8 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     for line in lines:
         asked = _under_trained_names(line.tokens, stand_ins)
         for token in asked if asked[0] != "call" else ():
-            if not (token in vocab or token[0] == "." or _NUMBER.fullmatch(token)):
+            known = (token in vocab and token != MEANS) or token[0] == "."
+            if not (known or _NUMBER.fullmatch(token)):
                 raise PermnetError(
                     f"{token[:80]!r} in line {line.number}, `{line.text[:80]}`, is unknown to the "
                     "model: it reads what gcc -O0 makes of integer code"
@@ -73,7 +74,7 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
         raise PermnetError(f"it has {len(tokens)} tokens: functions of up to {LONGEST} are read")
     tokens = renumbered(tokens, ".L")
     named = shuffled(tokens, Draw(" ".join(tokens)))
-    read, places = as_read(named)
+    read, places = as_read(named, MEANS in vocab)
     ids, lent = vocab.encode([SPECIALS[SOS], *read, SPECIALS[EOS]])
     names = {stand_in: name for name, stand_in in stand_ins.items()}
     return Question(function, ids, lent, [0, *(numbers[place] for place in places), 0], names)

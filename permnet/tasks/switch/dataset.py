@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from permnet.errors import PermnetError, unknown
-from permnet.tasks.switch.reading import MARKS, as_read
+from permnet.tasks.switch.reading import MARKS, MEANS, as_read
 from permnet.tasks.switch.terse import UNSAID, in_full, terse
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
@@ -118,7 +118,7 @@ class SwitchSplit:
         table = {token: i for i, token in enumerate(self.tokens)}
         read, written = self.inputs, self.targets
         if self.is_c:
-            read, said = self._as_read(table), _Numbered(table)
+            read, said = self._as_read(table, MEANS in vocab), _Numbered(table)
             for assembly, c in self.pairs():
                 said.add(terse(c, assembly))
             written = said.rows()
@@ -136,13 +136,13 @@ class SwitchSplit:
             lent.append(given)
         return inputs.framed((SOS,), (EOS,)), targets.framed((), (EOS,)), lent
 
-    def _as_read(self, table: dict[str, int]) -> Ragged:
+    def _as_read(self, table: dict[str, int], spelled: bool) -> Ragged:
         """The inputs as models read them. Most are read as they are, and never made words."""
         at = np.flatnonzero(np.isin(self.inputs.flat, [table[w] for w in MARKS if w in table]))
         rows = list(self.inputs)
         for i in np.unique(np.searchsorted(self.inputs.offsets, at, "right") - 1):
             read = _Numbered(table)
-            read.add(as_read([self.tokens[t] for t in rows[i].tolist()])[0])
+            read.add(as_read([self.tokens[t] for t in rows[i].tolist()], spelled)[0])
             rows[i] = read.rows().flat
         lengths = np.fromiter(map(len, rows), np.int64)
         return Ragged.of(np.concatenate([self.inputs.flat[:0], *rows]), lengths)
@@ -205,7 +205,8 @@ def vocabulary(train: SwitchSplit, reserved: int, least: int = 300) -> Vocab:
         for count, token in zip((inputs + targets).tolist(), train.tokens, strict=True)
         if token not in UNSAID and (count >= least or not _NUMBER.fullmatch(token))
     ]
-    return Vocab(tuple(token for _, token in sorted(kept)), reserved)
+    words = (token for _, token in sorted(kept))
+    return Vocab((*words, *((MEANS,) if train.is_c else ())), reserved)
 
 
 def file_name(name: str, labels: str, split: str) -> str:

@@ -8,13 +8,15 @@ gcc tests several labels at once where it can, and then some of them stand nowhe
     sub eax 76 mov edx 1 mov ecx eax sal rdx cl … and edx 41 cmp rdx 0 …    76, 79 and 81
 
 So a register tested against itself is read as compared with 0, and behind a number that stands for
-labels they are spelled out: `cmp eax 58 59 60 jge .L4`, `cmp eax 1 66 67 ja .L9`, `and edx 41 76 79
-81`. What to make of them is left to the model.
+labels they are spelled out: `cmp eax 58 ∋ 59 60 jge .L4`, `cmp eax 1 ∋ 66 67 ja .L9`, `and edx 41 ∋
+76 79 81`. What to make of them is left to the model. One that was trained before that has no `∋` in
+its vocabulary, and reads no labels but those that stand there.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
+MEANS = "∋"
 MARKS = ("test", "jge", "jns", "ja", "jbe", "cl")
 """Of these words one stands in all assembly that is not read as it is."""
 
@@ -26,8 +28,10 @@ _MASKED = 120  # tokens behind a bit that is shifted, in which masks are tried
 _RANGE = 20  # labels that a range has at most
 
 
-def as_read(assembly: Sequence[str]) -> tuple[list[str], list[int]]:
+def as_read(assembly: Sequence[str], spelled: bool = True) -> tuple[list[str], list[int]]:
     """The tokens that models read, and where in the assembly each of them comes from.
+
+    With labels spelled out, or without.
 
     >>> as_read(["test", "eax", "eax", "je", ".L3"])[0]
     ['cmp', 'eax', '0', 'je', '.L3']
@@ -37,6 +41,8 @@ def as_read(assembly: Sequence[str]) -> tuple[list[str], list[int]]:
     for i, word in enumerate(assembly):
         if word == "test" and len(assembly) > i + 2 and assembly[i + 1] == assembly[i + 2]:
             words[i], words[i + 2] = "cmp", "0"
+        elif not spelled:
+            continue
         elif word in ("jge", "jns"):
             labels.update(_range(words, i))
         elif word in ("ja", "jbe"):
@@ -45,9 +51,9 @@ def as_read(assembly: Sequence[str]) -> tuple[list[str], list[int]]:
             labels.update(_masks(words, i))
     read, places = words, list(range(len(words)))
     for i in sorted(labels, reverse=True):
-        spelled = [str(label) for label in labels[i] if str(label) != words[i]]
-        read[i + 1 : i + 1] = spelled
-        places[i + 1 : i + 1] = [i] * len(spelled)
+        said = [MEANS, *(str(label) for label in labels[i] if str(label) != words[i])]
+        read[i + 1 : i + 1] = said
+        places[i + 1 : i + 1] = [i] * len(said)
     return read, places
 
 
