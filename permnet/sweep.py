@@ -11,14 +11,14 @@ import sys
 import tarfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
-from permnet.config import Run, to_json
+from permnet.config import Run, from_json, to_json
 from permnet.display import Display, progress_bar
 from permnet.errors import PermnetError
 from permnet.experiments import runs_of
@@ -32,6 +32,10 @@ CURVE = ("step", "epoch", "seconds", "loss", "ta", "wea", "stage")
 """What a result keeps of each evaluation; `stage` is the length trained on."""
 SHORTEST = 10.0
 """Seconds that must be left for a run to be started."""
+
+
+Runs = str | tuple[str, ...] | dict[str, Run]
+"""The name of a list of runs, several of them, or the runs themselves by their names."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +60,27 @@ class Outcome:
 
 
 def plan(
-    runs: str | dict[str, Run], folder: Path, shard: tuple[int, int] = (1, 1)
+    runs: Runs,
+    folder: Path,
+    shard: tuple[int, int] = (1, 1),
+    *,
+    missing: bool = False,
 ) -> list[Planned]:
-    """The runs of this shard, with estimates from results in the folder or in `results/`."""
-    if isinstance(runs, str):
-        runs = runs_of(runs)
+    """The runs of this shard, with estimates from results in the folder or in `results/`.
+
+    With `missing` only those that `results/` does not have, at these very settings.
+    """
+    if not isinstance(runs, dict):
+        names = (runs,) if isinstance(runs, str) else runs
+        runs = {run: made for name in names for run, made in runs_of(name).items()}
     part, parts = shard
     if not 1 <= part <= parts:
         raise PermnetError(f"a shard is i/n with i from 1 to n, not {part}/{parts}")
-    recorded = list(_recorded(folder))
+    kept = list(_results(Path("results").rglob("*.json")))
+    recorded = [*_results(folder.glob("*/result.json")), *kept]
+    if missing:
+        there = [from_json(Run, result["run"], "run") for result in kept]
+        runs = {name: run for name, run in runs.items() if run not in there}
     return [
         Planned(name, run, _status(folder / name), _steps(run), _seconds(run, recorded))
         for name, run in list(runs.items())[part - 1 :: parts]
@@ -72,10 +88,11 @@ def plan(
 
 
 def sweep(
-    runs: str | dict[str, Run],
+    runs: Runs,
     folder: Path,
     *,
     shard: tuple[int, int] = (1, 1),
+    missing: bool = False,
     parallel: int = 1,
     time_budget: float | None = None,
     device: Literal["auto", "cpu", "cuda"] = "auto",
@@ -84,18 +101,18 @@ def sweep(
     progress: bool = True,
     data: Path | None = None,
 ) -> Outcome:
-    """Do the runs of a sweep, given by its name or as name → run, `parallel` at a time.
+    """Do the runs of sweeps, given by their names or as name → run, `parallel` at a time.
 
     Before `time_budget` seconds are over all runs stop with checkpoints. A run that fails does not
     keep the others from going on. `data` is the folder of the switch sets' data.
     """
     if parallel < 1:
         raise PermnetError(f"parallel is 1 or more, not {parallel}")
-    planned = plan(runs, folder, shard)
+    planned = plan(runs, folder, shard, missing=missing)
     # A little is kept for the archive.
     deadline = None if time_budget is None else time.time() + 0.95 * time_budget
     with progress_bar(progress) as display:
-        listed = isinstance(runs, str)
+        listed = not isinstance(runs, dict)
         common = {
             "deadline": deadline,
             "device": device,
@@ -111,10 +128,16 @@ def sweep(
                 sweeping.clear()
                 raise
     outcome = sweeping.outcome
-    name = runs if isinstance(runs, str) else "sweep"
+    name = label_of(runs)
     label = f"{name}-{shard[0]}of{shard[1]}" if shard[1] > 1 else name
     outcome.archive = _archive(folder / f"{label}.tar.gz", folder, planned, carry)
     return outcome
+
+
+def label_of(runs: Runs) -> str:
+    """What its folder and archive are called: the name of the list, if it is a single one."""
+    names = (runs,) if isinstance(runs, str) else runs
+    return names[0] if isinstance(names, tuple) and len(names) == 1 else "sweep"
 
 
 class _Sweeping:
@@ -231,8 +254,8 @@ def _steps(run: Run) -> int:
     return (c.examples // c.batch) * (c.epochs + len(c.grow) * c.grow_epochs)
 
 
-def _recorded(folder: Path) -> Iterator[dict[str, Any]]:
-    for path in (*folder.glob("*/result.json"), *Path("results").rglob("*.json")):
+def _results(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    for path in paths:
         try:
             result = json.loads(path.read_text())
         except (OSError, ValueError):

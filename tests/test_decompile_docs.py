@@ -47,7 +47,7 @@ def test_decompilers() -> None:
 
 def test_sizes() -> None:
     found = results("decompilers")
-    rows = {name: found[name]["rows"]["decompiler switch-20"] for name in found}
+    rows = {name: found[name]["rows"]["copy-decompiler switch-20"] for name in found}
     columns = ("skeleton", "same_c", "verified", "wrong_verified")
     assert table("sizes") == [
         [name, *(str(row[c]) for c in columns), f"{row['seconds_per_function']:.2f}"]
@@ -63,3 +63,17 @@ def test_rules() -> None:
         [name, f"{rows[name]['skeleton']:,} of {rows[name]['count']:,}"]
         for name in ("switch-6", "switch-10", "switch-20")
     ]
+
+
+def test_pair() -> None:
+    expected = []
+    for trained, scored in (
+        ("switch-20", ("switch-6", "switch-10", "switch-20")),
+        ("switch-6-raw", ("switch-6-raw",)),
+    ):
+        pair = [
+            results(f"runs/{model}-{trained}-seed0") for model in ("copy-decompiler", "decompiler")
+        ]
+        tests = [{trained: run["test"], **run["tests"]} for run in pair]
+        expected += [[trained, on, *(f"{100 * t[on]['wea']:.1f}" for t in tests)] for on in scored]
+    assert table("pair") == expected

@@ -156,3 +156,38 @@ def test_every_listed_run_is_of_a_known_benchmark() -> None:
     for runs in SWEEPS.values():
         for name, listed in runs.items():
             assert find(listed.benchmark).name in name
+
+
+def test_of_several_lists_only_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ("table6", "permneti-PI10", "table7")
+    runs = SWEEPS["table6"] | SWEEPS["table7"]
+    assert {p.name: p.run for p in plan(names, tmp_path)} == runs
+    there = "permneti-PI10-without-attn-seed0"
+    changed = "permnetd-PD10-without-m_e-seed0"
+    other = replace(runs[changed], train=replace(runs[changed].train, rate=0.5))
+    (tmp_path / "results").mkdir()
+    for name, done in ((there, runs[there]), (changed, other)):
+        result = {"run": to_json(done), "seconds": 1.0, "steps": 1}
+        (tmp_path / "results" / f"{name}.json").write_text(json.dumps(result))
+    left = {p.name for p in plan(names, tmp_path, missing=True)}
+    assert left == runs.keys() - {there}
+    assert main(["sweep", *names, "--missing", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert there not in out
+    assert f"{changed} " in out
+    assert f"{len(left)} of {len(left)} runs left" in out
+
+
+def test_several_lists_make_one_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(permnet.sweep, "runs_of", lambda name: {name: RUNS[name]})
+    outcome = run(("run0", "run2"), tmp_path)
+    assert set(outcome.finished) == {"run0", "run2"}
+    assert outcome.archive == tmp_path / "sweep.tar.gz"
+
+
+def test_a_sweep_without_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep"]) == 2
+    assert "name a list, such as smoke" in capsys.readouterr().err

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from permnet.errors import PermnetError
-from permnet.sweep import Carry, Planned, plan
+from permnet.sweep import Carry, Planned, label_of, plan
 from permnet.sweep import sweep as do_sweep
 
 
 def sweep(
-    name: Positional[Annotated[str, arg(metavar="NAME")]],
+    names: Positional[Annotated[tuple[str, ...], arg(metavar="NAME…")]],
     /,
     out: Path | None = None,
     shard: str = "1/1",
@@ -23,9 +23,10 @@ def sweep(
     test_limit: int | None = None,
     carry: Carry = "weights",
     data: Path | None = None,
+    missing: bool = False,
     dry_run: bool = False,
 ) -> int:
-    """Train a whole list of runs, such as a table of the paper.
+    """Train a whole list of runs, such as a table of the paper, or several.
 
     Finished runs are left alone and unfinished ones resumed, so the same command goes on where it
     stopped. The folder gets a result for each run in `results/`, and an archive of them all.
@@ -36,13 +37,14 @@ def sweep(
         permnet sweep table3 --dry-run
         permnet sweep table3 --out runs/table3 --parallel 4 --time-budget 1700
         permnet sweep table1 --shard 2/8
+        permnet sweep table6 table7 baselines --missing --out runs/campaign
         permnet sweep switch --data DIR
 
     Args:
-        name: The list: smoke, table1 to table7, noise, paper-permnets, baselines, ours, rates,
-            switch, switch-rates, dispatch, dispatch-rates; or a row of a table, such as
+        names: The lists: smoke, table1 to table7, noise, worth, paper-permnets, baselines, ours,
+            rates, switch, switch-rates, dispatch, dispatch-rates; or a row of a table, such as
             permneti-PI10, or one of its runs, permneti-PI10-seed0.
-        out: Its folder; runs/NAME if not given.
+        out: The folder; runs/NAME if not given, for several runs/sweep.
         shard: Do part i of n only, as i/n with i from 1 to n.
         parallel: Runs at a time, sharing one GPU.
         time_budget: Stop with checkpoints before so many seconds are over.
@@ -50,20 +52,24 @@ def sweep(
         test_limit: Test on the first so many examples only.
         carry: What goes into the archive: results, or also the final weights, or everything.
         data: The folder of the switch sets' data, for the runs that need it.
+        missing: Leave out runs whose results are in results/, with the same settings.
         dry_run: Only print the list, with estimated times.
     """
-    folder = out or Path("runs") / name
+    if not names:
+        raise PermnetError("name a list, such as smoke or table3")
+    folder = out or Path("runs") / label_of(names)
     match = re.fullmatch(r"(\d+)/(\d+)", shard)
     if not match:
         raise PermnetError(f"a shard is i/n, such as 2/8, not {shard!r}")
     part = int(match[1]), int(match[2])
     if dry_run:
-        _print_plan(plan(name, folder, part))
+        _print_plan(plan(names, folder, part, missing=missing))
         return 0
     outcome = do_sweep(
-        name,
+        names,
         folder,
         shard=part,
+        missing=missing,
         parallel=parallel,
         time_budget=time_budget,
         device=device,
