@@ -115,12 +115,13 @@ class SwitchSplit:
 
         Reserved ids go to unknown tokens in order of appearance, the input's first.
         """
-        table = {token: i for i, token in enumerate(self.tokens)}
+        table = _Table((token, i) for i, token in enumerate(self.tokens))
         read, written = self.inputs, self.targets
         if self.is_c:
             read, said = self._as_read(table, MEANS in vocab), _Numbered(table)
-            for assembly, c in self.pairs():
-                said.add(terse(c, assembly))
+            words = list(table)
+            for assembly, c in zip(read, self.targets, strict=True):
+                said.add(terse([words[t] for t in c], [words[t] for t in assembly]))
             written = said.rows()
         names = list(table)
         known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in names]
@@ -136,7 +137,7 @@ class SwitchSplit:
             lent.append(given)
         return inputs.framed((SOS,), (EOS,)), targets.framed((), (EOS,)), lent
 
-    def _as_read(self, table: dict[str, int], spelled: bool) -> Ragged:
+    def _as_read(self, table: "_Table", spelled: bool) -> Ragged:
         """The inputs as models read them. Most are read as they are, and never made words."""
         at = np.flatnonzero(np.isin(self.inputs.flat, [table[w] for w in MARKS if w in table]))
         rows = list(self.inputs)
@@ -165,14 +166,21 @@ class SwitchSplit:
         return digest.hexdigest()
 
 
-class _Numbered:
-    """Rows of tokens as their numbers in a table; a new token gets the next one."""
+class _Table(dict[str, int]):
+    """Token → number; a new token gets the next one."""
 
-    def __init__(self, table: dict[str, int]) -> None:
+    def __missing__(self, token: str) -> int:
+        return self.setdefault(token, len(self))
+
+
+class _Numbered:
+    """Rows of tokens as their numbers in a table."""
+
+    def __init__(self, table: _Table) -> None:
         self.table, self.flat, self.lengths = table, array("H"), array("I")
 
     def add(self, tokens: list[str]) -> None:
-        self.flat.extend([self.table.setdefault(token, len(self.table)) for token in tokens])
+        self.flat.extend([self.table[token] for token in tokens])
         self.lengths.append(len(tokens))
 
     def rows(self) -> Ragged:
@@ -185,7 +193,7 @@ def build(
     name: str, split: str, labels: Labels, compiler: str, pairs: Iterable[Pair]
 ) -> SwitchSplit:
     """A split of these examples; its table lists the tokens in order of appearance."""
-    table: dict[str, int] = {}
+    table = _Table()
     inputs, targets = _Numbered(table), _Numbered(table)
     for source, target in pairs:
         inputs.add(source)

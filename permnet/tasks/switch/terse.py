@@ -10,6 +10,8 @@ jump leaves the switch or the function: all of it is known by following a label.
 - a label is its number, without `case`: whether there is one is the same choice as which;
 - a block ends in `break` unless something else is said, so that the choice is again between the
   next label and a statement; behind a label that is fallen into stands `,` in place of `:`;
+- labels of one block stand as the assembly compares with them, not in ascending order: many
+  numbers are names to a model, and which of two is the less it cannot know;
 - `return` is `ret`, which stands in the assembly where the jump leads;
 - where a `return` returns nothing, it and `break` are the same instruction, a jump: in such
   functions both are said as the label that they jump to. The one that `break` leads to stands once
@@ -22,8 +24,10 @@ The way back needs nothing but the tokens, and any tokens have one: a model's wr
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+
+from permnet.tasks.switch.reading import MEANS
 
 UNSAID = ("case", "break", "return")
 """Words of C that models do not write."""
@@ -35,7 +39,7 @@ _FELL = ","
 
 
 def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
-    """Canonical C as models write it; the assembly is what gcc makes of it."""
+    """Canonical C as models write it; the assembly is what gcc makes of it, as models read it."""
     jumps = _jumps(c, assembly)
     said: list[str] = []
     statement, colon = "", ":"  # the first word of the statement at hand
@@ -57,7 +61,39 @@ def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
             said.append(token)
         if i == closing and jumps.get("break") in said:
             said += [jumps["break"], ":"]
+    for group in _groups(said):
+        labels = sorted((said[i] for i in group), key=lambda label: _compared(label, assembly))
+        for i, label in zip(group, labels, strict=True):
+            said[i] = label
     return said
+
+
+def _groups(said: Sequence[str]) -> Iterator[list[int]]:
+    """Where the labels of each block stand that has several."""
+    group: list[int] = []
+    for i, (token, colon) in enumerate(pairwise(said)):
+        if group and i == group[-1] + 1:
+            continue  # a colon
+        if (colon == ":" or (colon == _FELL and not group)) and _NUMBER.fullmatch(token):
+            group.append(i)
+        else:
+            if len(group) > 1:
+                yield group
+            group = []
+    if len(group) > 1:
+        yield group
+
+
+def _compared(label: str, assembly: Sequence[str]) -> int:
+    """Where a number is first compared with, or spelled out as a label; if nowhere, at the end."""
+    for i, word in enumerate(assembly[:-1]):
+        if word == label and (assembly[i + 1] == MEANS or assembly[i + 1][0] == "j"):
+            return i
+        if word == label and MEANS in assembly[max(i - 64, 0) : i]:
+            before = next(w for w in reversed(assembly[:i]) if not _NUMBER.fullmatch(w))
+            if before == MEANS:
+                return i
+    return len(assembly)
 
 
 def _jumps(c: Sequence[str], assembly: Sequence[str]) -> dict[str, str]:
@@ -89,6 +125,15 @@ def in_full(said: Sequence[str]) -> tuple[list[str], list[int]]:
 
     Those of the label behind the switch have the place of its brace.
     """
+    ascending, moved = list(said), list(range(len(said)))
+    for group in _groups(said):
+        for i, origin in zip(group, sorted(group, key=lambda i: int(said[i])), strict=True):
+            ascending[i], moved[origin] = said[origin], i
+    c, places = _in_full(ascending)
+    return c, [places[i] for i in moved]
+
+
+def _in_full(said: Sequence[str]) -> tuple[list[str], list[int]]:
     behind = next((one for one, two in pairwise(said) if two == ":" and _LABEL.fullmatch(one)), "")
     c: list[str] = []
     places: list[int] = []
