@@ -121,7 +121,8 @@ class SwitchSplit:
             read, said = self._as_read(table, MEANS in vocab), _Numbered(table)
             words = list(table)
             for assembly, c in zip(read, self.targets, strict=True):
-                said.add(terse([words[t] for t in c], [words[t] for t in assembly]))
+                asked, meant = ([words[t] for t in row.tolist()] for row in (assembly, c))
+                said.add(terse(meant, asked))
             written = said.rows()
         names = list(table)
         known = [vocab.encode([t])[0][0] if t in vocab else 0 for t in names]

@@ -24,7 +24,7 @@ The way back needs nothing but the tokens, and any tokens have one: a model's wr
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from permnet.tasks.switch.reading import MEANS
@@ -68,31 +68,30 @@ def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
     return said
 
 
-def _groups(said: Sequence[str]) -> Iterator[list[int]]:
-    """Where the labels of each block stand that has several."""
-    group: list[int] = []
-    for i, (token, colon) in enumerate(pairwise(said)):
-        if group and i == group[-1] + 1:
-            continue  # a colon
-        if (colon == ":" or (colon == _FELL and not group)) and _NUMBER.fullmatch(token):
-            group.append(i)
+def _groups(said: Sequence[str]) -> list[list[int]]:
+    """Where the labels of each block stand that has several; only the first may be fallen into."""
+    groups: list[list[int]] = []
+    for colon in [i for i, token in enumerate(said) if token == ":" and i]:
+        if not _NUMBER.fullmatch(said[colon - 1]):
+            continue
+        if groups and groups[-1][-1] == colon - 3:
+            groups[-1].append(colon - 1)
+        elif colon > 2 and said[colon - 2] == _FELL and _NUMBER.fullmatch(said[colon - 3]):
+            groups.append([colon - 3, colon - 1])
         else:
-            if len(group) > 1:
-                yield group
-            group = []
-    if len(group) > 1:
-        yield group
+            groups.append([colon - 1])
+    return [group for group in groups if len(group) > 1]
 
 
 def _compared(label: str, assembly: Sequence[str]) -> int:
     """Where a number is first compared with, or spelled out as a label; if nowhere, at the end."""
-    for i, word in enumerate(assembly[:-1]):
-        if word == label and (assembly[i + 1] == MEANS or assembly[i + 1][0] == "j"):
-            return i
-        if word == label and MEANS in assembly[max(i - 64, 0) : i]:
-            before = next(w for w in reversed(assembly[:i]) if not _NUMBER.fullmatch(w))
-            if before == MEANS:
-                return i
+    at = -1
+    for _ in range(assembly.count(label)):
+        at = assembly.index(label, at + 1)
+        following = assembly[at + 1] if at + 1 < len(assembly) else ""
+        before = (w for w in reversed(assembly[:at]) if not _NUMBER.fullmatch(w))
+        if following == MEANS or following[:1] == "j" or next(before, "") == MEANS:
+            return at
     return len(assembly)
 
 
