@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,13 +36,16 @@ BARE = lex(
     " case 0: h1(2);"
     " default: h0(); break; } h1(3); }"
 )
-JUMPS = "je .L2 je .L3 je .L8 .L2 : jmp .L7 .L3 : nop jmp .L5 .L8 : call .L7 : call .L5 : leave ret"
+JUMPS = "je .L2 je .L3 je .L8 jmp .L9 .L2 : jmp .L7 .L3 : nop jmp .L5 .L8 : call .L9 : call "
+JUMPS += ".L7 : call .L5 : leave ret"
 TERSE_BARE = [
     *lex("void f(int p0) { switch (p0) { 3: h0();"),
     ".L7",
     *lex("5: if (p0 > 7) { h0(); }"),
     ".L5",
-    *lex("0: h1(2); default, h0(); }"),
+    *lex("0: h1(2);"),
+    *(".L9", ","),
+    *lex("h0(); }"),
     *(".L7", ":"),
     *lex("h1(3); }"),
 ]
@@ -89,27 +93,61 @@ def test_the_places_are_those_of_the_tokens_that_were_said() -> None:
     assert unsaid == ["case", "case", "break", ";", "case", "case", "break", ";"]
     c, places = in_full(TERSE_BARE)
     jumps = [c[at] for token, at in zip(TERSE_BARE, places, strict=True) if token[0] == "."]
-    assert jumps == ["break", "return", "}"]
+    assert jumps == ["break", "return", "default", "}"]
 
 
 def test_every_shipped_program_comes_back() -> None:
     for name in SETS:
         bare = exact = 0
+        defaults = 0
         for assembly, c in shipped(name).pairs():
             said = terse(c, as_read(assembly)[0])
             assert not {*UNSAID} & {*said}
             assert in_full(said)[0] == c
+            if "default" in c:
+                defaults += 1
+                assert "default" not in said
+                assert assembly.count(said[_default_at(said)]) > 1
             if "return ;" in " ".join(c):
                 assert "ret" not in said
                 bare += 1
                 exact += _in_order(said, assembly)
         assert exact >= 0.75 * bare > 20
+        assert defaults > 500
+
+
+def _default_at(said: list[str]) -> int:
+    """Where the label stands that is said for `default`."""
+    return in_full(said)[1].index(in_full(said)[0].index("default"))
+
+
+@pytest.mark.parametrize(
+    ("assembly", "label"),
+    [
+        ("cmp eax 5 je .L2 cmp eax 5 jg .L4 cmp eax 3 je .L2 jmp .L4", ".L4"),
+        ("cmp eax 5 je .L2 cmp eax 3 jne .L6 call", ".L6"),
+        ("cmp eax 1 ∋ 66 67 ja .L9 jmp .L3", ".L9"),
+        ("and eax 1 cmp rax 0 setne al cmp al 0 jne .L2 jmp .L4", ".L4"),
+        ("and eax 1 cmp rax 0 setne al cmp al 0 je .L22 call", ".L22"),
+        ("cmp eax 5 jg .L32 cmp eax 3 je .L2 jmp .L4 .L32 : cmp eax 7 je .L3 jmp .L4", ".L4"),
+        ("cmp eax 5 je .L2", "default"),
+        ("jmp", "default"),
+        ("jmp rax", "default"),
+        ("", "default"),
+    ],
+)
+def test_the_label_of_the_default(assembly: str, label: str) -> None:
+    c = lex("int f(int p0) { switch (p0) { case 5: h0(); break; default: h1(2); break; } }")
+    said = terse(c, assembly.split())
+    assert f"; {label} : h1" in " ".join(said)
+    assert in_full(said)[0] == c
+    assert in_full([token if token != label else "default" for token in said])[0] == c
 
 
 def _in_order(said: list[str], assembly: list[str]) -> bool:
     """Whether the labels of jumps are said in the order in which the assembly jumps to them."""
     jumped = iter([label for word, label in pairwise(assembly) if word == "jmp"])
-    ends = [label for label, colon in pairwise(said) if label[0] == "." and colon != ":"]
+    ends = [label for label, colon in pairwise(said) if label[0] == "." and colon not in ":,"]
     return all(any(label == other for other in jumped) for label in ends)
 
 

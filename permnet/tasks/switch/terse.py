@@ -1,7 +1,7 @@
 """How models write C: such that what a reference decides can be pointed at.
 
     switch (p0) { case 3: case 5: v0 = 1; break; case 0: h0(); default: return v0; }
-    switch (p0) { 3: 5: v0 = 1; 0: h0(); default, ret v0; }
+    switch (p0) { 5: 3: v0 = 1; 0: h0(); .L9, ret v0; }
 
 A decoder chooses one token at a time, and its pointers take part only where that token stands in
 the input. Whether a block has another label, whether an `else` comes or the next block, whether a
@@ -12,6 +12,7 @@ jump leaves the switch or the function: all of it is known by following a label.
   next label and a statement; behind a label that is fallen into stands `,` in place of `:`;
 - labels of one block stand as the assembly compares with them, not in ascending order: many
   numbers are names to a model, and which of two is the less it cannot know;
+- `default` is the label that is jumped to for all other numbers;
 - `return` is `ret`, which stands in the assembly where the jump leads;
 - where a `return` returns nothing, it and `break` are the same instruction, a jump: in such
   functions both are said as the label that they jump to. The one that `break` leads to stands once
@@ -25,7 +26,6 @@ The way back needs nothing but the tokens, and any tokens have one: a model's wr
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 from permnet.tasks.switch.reading import MEANS
 
@@ -40,7 +40,7 @@ _FELL = ","
 
 def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
     """Canonical C as models write it; the assembly is what gcc makes of it, as models read it."""
-    jumps = _jumps(c, assembly)
+    jumps, default = _jumps(c, assembly), _default(assembly)
     said: list[str] = []
     statement, colon = "", ":"  # the first word of the statement at hand
     closing = _end_of_switch(c) if jumps else len(c)
@@ -55,6 +55,8 @@ def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
         elif token in jumps:
             if token == "return" or i + 2 != closing:  # the last block's `break` is no jump
                 said.append(jumps[token])
+        elif token == "default":
+            said.append(default)
         elif token == "return":
             said.append("ret")
         elif token not in UNSAID and not (token == ";" and statement in ("break", *jumps)):
@@ -95,6 +97,19 @@ def _compared(label: str, assembly: Sequence[str]) -> int:
     return len(assembly)
 
 
+def _default(assembly: Sequence[str]) -> str:
+    """The label of what is done if no label of the switch fits; `default` where none is found.
+
+    It is where the first jump leads that is not taken for a label: one that is always taken, or for
+    all but one number, or for numbers beyond a range. A bit that is tested is one of a label.
+    """
+    for i, word in enumerate(assembly[:-1]):
+        bit = i > 2 and assembly[i - 3] == "cmp" and assembly[i - 2] in ("al", "dl")
+        if word in ("jmp", "ja") or word == ("je" if bit else "jne"):
+            return assembly[i + 1] if _LABEL.fullmatch(assembly[i + 1]) else "default"
+    return "default"
+
+
 def _jumps(c: Sequence[str], assembly: Sequence[str]) -> dict[str, str]:
     """What `break` and `return` jump to in a function with a `return` of nothing.
 
@@ -110,9 +125,9 @@ def _jumps(c: Sequence[str], assembly: Sequence[str]) -> dict[str, str]:
 
 
 def _end_of_switch(c: Sequence[str]) -> int:
-    """Where its closing brace stands."""
+    """Where its closing brace stands, of C in full or as it is said."""
     depth = 0
-    for i in range(c.index("switch"), len(c)):
+    for i in range(c.index("switch") if "switch" in c else len(c), len(c)):
         depth += (c[i] == "{") - (c[i] == "}")
         if c[i] == "}" and depth == 0:
             return i
@@ -133,7 +148,8 @@ def in_full(said: Sequence[str]) -> tuple[list[str], list[int]]:
 
 
 def _in_full(said: Sequence[str]) -> tuple[list[str], list[int]]:
-    behind = next((one for one, two in pairwise(said) if two == ":" and _LABEL.fullmatch(one)), "")
+    end = _end_of_switch(said) + 1
+    behind = said[end] if said[end + 1 : end + 2] == [":"] and _LABEL.fullmatch(said[end]) else ""
     c: list[str] = []
     places: list[int] = []
     statement, labelled, passed = "", False, False
@@ -141,6 +157,8 @@ def _in_full(said: Sequence[str]) -> tuple[list[str], list[int]]:
     for i, token in enumerate(said):
         begins = bool(c) and c[-1] in _BEFORE_STATEMENT
         following = said[i + 1] if i + 1 < len(said) else ""
+        if begins and depth == switch > 0 and following in (":", _FELL) and _LABEL.fullmatch(token):
+            token = "default"
         if passed or (begins and _LABEL.fullmatch(token) and following == ":"):
             places.append(len(c) - 1)
             passed = not passed
