@@ -20,7 +20,7 @@ MEANS = "∋"
 MARKS = ("test", "jge", "jns", "ja", "jbe", "cl")
 """Of these words one stands in all assembly that is not read as it is."""
 
-
+_Labels = Iterator[tuple[int, Sequence[int]]]
 _NUMBER = re.compile(r"-?\d+", re.ASCII)
 _COMPARE = 12  # tokens that a comparison has at most, up to its jump
 _NEAR = 20  # tokens between a difference and the mask that it is looked up in
@@ -55,9 +55,6 @@ def as_read(assembly: Sequence[str], spelled: bool = True) -> tuple[list[str], l
         read[i + 1 : i + 1] = said
         places[i + 1 : i + 1] = [i] * len(said)
     return read, places
-
-
-_Labels = Iterator[tuple[int, Sequence[int]]]
 
 
 def _range(words: Sequence[str], jump: int) -> _Labels:
