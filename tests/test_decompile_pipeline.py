@@ -121,6 +121,8 @@ def test_the_map_leads_from_labels_to_their_comparison() -> None:
             assert number not in came
         elif label := re.match(r"\s*case (-?\d+):", line):
             assert re.search(rf"[ ,]{label[1]}\b", texts[came[number] - 1])
+        elif line.strip() == "default:":
+            assert ".L" in texts[came[number] - 1]  # it is said as its label
         elif not re.search(r"\d\d", line):
             assert came[number] == function.lines[-1].number  # where the model always looks
     assert set(came) <= set(range(1, len(lines) + 1))
