@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from permnet.build import build
 from permnet.checkpoint import save
@@ -16,6 +16,8 @@ from permnet.explore.server import application
 from permnet.tasks.benchmarks import benchmark
 from tests.programs import WithDecompiler
 from tests.serving import running
+
+expect.set_options(timeout=60_000)
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
