@@ -1,6 +1,38 @@
 """Table 4: PermNetI on indirect indexing, lengths 40 and 100."""
 
-from permnet.experiments.tables import Table, cell, quick
+from typing import Any
+
+from permnet.experiments.tables import Cell, Table, cell, quick
+
+
+def _ours(
+    length: int,
+    label: str,
+    *,
+    rate: float = 0.001,
+    hidden: int = 128,
+    seeds: int = 1,
+    grow: tuple[int, ...] = (),
+    z_loss: float = 1e-4,
+    **changes: Any,
+) -> Cell:
+    note = f"H {hidden}"
+    if grow:
+        note += f", lengths growing {', '.join(map(str, (*grow, length)))}"
+    if z_loss:
+        note += f", z-loss {z_loss:g}"
+    return quick(
+        f"permneti/PI{length}",
+        rate,
+        label=label,
+        seeds=seeds,
+        note=note,
+        model={"hidden": hidden},
+        grow=grow,
+        z_loss=z_loss,
+        **changes,
+    )
+
 
 TABLE = Table(
     "table4",
@@ -10,93 +42,15 @@ TABLE = Table(
         cell("permneti/PI100", 0.9996, 0.9826),
     ),
     ours=(
-        quick("permneti/PI40", rate=0.001, seeds=1, model={"hidden": 128}, epochs=15, note="H 128"),
-        quick("permneti/PI40", label="long", rate=0.001, model={"hidden": 128}, note="H 128"),
-        quick(
-            "permneti/PI40",
-            label="bounded",
-            rate=0.001,
-            model={"hidden": 128},
-            z_loss=1e-4,
-            note="H 128, z-loss 0.0001",
-        ),
-        quick(
-            "permneti/PI100",
-            label="grow",
-            rate=0.001,
-            seeds=1,
-            model={"hidden": 128},
-            grow=(10, 25, 50),
-            grow_epochs=20,
-            epochs=15,
-            note="H 128, lengths growing 10, 25, 50, 100",
-        ),
-        quick(
-            "permneti/PI100",
-            label="bounded",
-            rate=0.001,
-            seeds=1,
-            model={"hidden": 128},
-            grow=(10, 25, 50),
-            grow_epochs=20,
-            epochs=15,
-            z_loss=1e-4,
-            note="H 128, lengths growing 10, 25, 50, 100, z-loss 0.0001",
-        ),
-        quick(
-            "permneti/PI100",
-            label="direct",
-            rate=0.001,
-            seeds=1,
-            model={"hidden": 128},
-            z_loss=1e-4,
-            note="H 128, z-loss 0.0001",
-        ),
-        quick(
-            "permneti/PI100",
-            label="patient",
-            rate=0.001,
-            seeds=1,
-            model={"hidden": 128},
-            epochs=80,
-            evaluate_every=8,
-            z_loss=1e-4,
-            note="H 128, z-loss 0.0001",
-        ),
-        quick(
-            "permneti/PI100",
-            label="wide",
-            rate=0.001,
-            seeds=1,
-            model={"hidden": 256},
-            epochs=40,
-            evaluate_every=4,
-            z_loss=1e-4,
-            note="H 256, z-loss 0.0001",
-        ),
-        quick(
-            "permneti/PI100",
-            label="calm",
-            rate=0.0005,
-            seeds=1,
-            model={"hidden": 128},
-            grow=(10, 40),
-            grow_epochs=10,
-            epochs=20,
-            z_loss=1e-4,
-            note="H 128, lengths growing 10, 40, 100, z-loss 0.0001",
-        ),
-        quick(
-            "permneti/PI100",
-            label="leap",
-            rate=0.001,
-            seeds=1,
-            model={"hidden": 128},
-            grow=(40,),
-            grow_epochs=12,
-            epochs=20,
-            z_loss=1e-4,
-            note="H 128, lengths growing 40, 100, z-loss 0.0001",
-        ),
+        _ours(40, "quick", epochs=15, z_loss=0.0),
+        _ours(40, "long", seeds=3, z_loss=0.0),
+        _ours(40, "bounded", seeds=3),
+        _ours(100, "grow", grow=(10, 25, 50), grow_epochs=20, epochs=15, z_loss=0.0),
+        _ours(100, "bounded", grow=(10, 25, 50), grow_epochs=20, epochs=15),
+        _ours(100, "direct"),
+        _ours(100, "patient", epochs=80, evaluate_every=8),
+        _ours(100, "wide", hidden=256, epochs=40, evaluate_every=4),
+        _ours(100, "calm", rate=0.0005, grow=(10, 40), grow_epochs=10, epochs=20),
+        _ours(100, "leap", grow=(40,), grow_epochs=12, epochs=20),
     ),
 )
