@@ -28,6 +28,8 @@ def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq
     accepted = inspect.signature(model).parameters
     if config.without is not None and "without" not in accepted:
         raise PermnetError(f"{config.name} has no ablations: leave out without={config.without!r}")
+    if config.equal and "equal" not in accepted:
+        raise PermnetError(f"{config.name} cannot be told of equal tokens: leave out equal")
     if isinstance(task, SwitchTask) and "longest" in accepted:
         raise PermnetError(f"{config.name} needs arrays: for switch sets choose decompiler")
     offered = {
@@ -35,6 +37,7 @@ def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq
         "longest": task.size if isinstance(task, Task) else None,
         "input_length": _input_length(config, task),
         "without": config.without,
+        "equal": config.equal,
         **{name: getattr(config, name) for name in SIZES},
     }
     return model(**{name: value for name, value in offered.items() if name in accepted})

@@ -41,6 +41,8 @@ class ModelConfig:
     head_size: int = 64
     without: str | None = None
     """An ablation of Table 6 or 7: fixed-vocab, m_e, m_ind, v_arr; m_d, attn, m_pl, mlogsoft, …"""
+    equal: bool = False
+    """PermNetI's resolver, our addition: whether it is told which positions hold equal tokens."""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,12 @@ def mlogsoftmax(x: Tensor, mask: Tensor) -> Tensor:
     return _between_positions(torch.log1p((math.e - 1) * soft), mask)  # Eq. 19
 
 
+def equal_tokens(ids: Tensor) -> Tensor:
+    """Where two different positions hold the same token: (B, L) → (B, L, L)."""
+    itself = torch.eye(ids.shape[1], dtype=torch.bool, device=ids.device)
+    return (ids[:, :, None] == ids[:, None]) & ~itself
+
+
 def _between_positions(m: Tensor, mask: Tensor) -> Tensor:
     itself = torch.eye(m.shape[-1], dtype=torch.bool, device=m.device)
     return m.masked_fill(itself | ~mask[:, :, None], 0.0)

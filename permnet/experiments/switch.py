@@ -14,20 +14,20 @@ from permnet.tasks.switch.benchmark import NAMES, switch_benchmark
 
 MODELS: tuple[ModelName, ...] = ("copy-decompiler", "decompiler")
 SETS = ("switch-20", "switch-6-raw")
-RATES = (0.001, 0.003, 0.006)
+RATES = (0.0007, 0.0015, 0.003)
 
 _TRAIN = TrainConfig(
     epochs=20,
-    batch=256,
-    rate=0.003,
+    batch=64,
+    rate=0.0015,
     schedule="cosine",
-    warmup=200,
+    warmup=400,
     reserved=32,
     evaluate_every=4,
     evaluate_limit=2000,
 )
 # Programs of few cases cost a tenth of long ones, and hold nearly all there is to learn of C.
-_GROWN = replace(_TRAIN, epochs=8, grow=(6, 9), grow_epochs=24, evaluate_limit=1000)
+_GROWN = replace(_TRAIN, epochs=8, grow=(6, 12), grow_epochs=10, evaluate_limit=1000)
 
 
 def _run(model: ModelName, name: str, **changes: Any) -> Run:

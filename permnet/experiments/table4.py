@@ -14,9 +14,12 @@ def _ours(
     seeds: int = 1,
     grow: tuple[int, ...] = (),
     z_loss: float = 1e-4,
+    equal: bool = False,
     **changes: Any,
 ) -> Cell:
     note = f"H {hidden}"
+    if equal:
+        note += ", told which tokens are equal"
     if grow:
         note += f", lengths growing {', '.join(map(str, (*grow, length)))}"
     if z_loss:
@@ -27,7 +30,7 @@ def _ours(
         label=label,
         seeds=seeds,
         note=note,
-        model={"hidden": hidden},
+        model={"hidden": hidden, "equal": equal},
         grow=grow,
         z_loss=z_loss,
         **changes,
@@ -50,6 +53,7 @@ TABLE = Table(
         _ours(100, "direct"),
         _ours(100, "patient", epochs=80, evaluate_every=8),
         _ours(100, "wide", hidden=256, epochs=40, evaluate_every=4),
+        _ours(100, "equal", equal=True, epochs=20),
         _ours(100, "calm", rate=0.0005, grow=(10, 40), grow_epochs=10, epochs=20),
         _ours(100, "leap", grow=(40,), grow_epochs=12, epochs=20),
     ),

@@ -113,7 +113,9 @@ def taking(
 class _Decompiler(Seq2Seq):
     """Its state is the writer's: (B, 2H)."""
 
-    def __init__(self, vocab_size: int, embedding: int, hidden: int, resolves: bool) -> None:
+    def __init__(
+        self, vocab_size: int, embedding: int, hidden: int, resolves: bool, equal: bool = False
+    ) -> None:
         super().__init__()
         size, reads = 2 * hidden, 3 if resolves else 2
         self.vocab_size = vocab_size
@@ -123,7 +125,9 @@ class _Decompiler(Seq2Seq):
         self.decoder = GRU(embedding + reads * size, size)
         self.generate = nn.Linear(size, vocab_size)
         self.copy = nn.Linear(size, size, bias=False)
-        self.resolver = IndirectResolver(size, size, vocab_size) if resolves else None
+        self.resolver = None
+        if resolves:
+            self.resolver = IndirectResolver(size, size, vocab_size, equal=equal)
 
     def encode(self, inputs: Tensor) -> DecompilerMemory:
         mask = inputs != PAD
@@ -215,7 +219,9 @@ class CopyDecompiler(_Decompiler):
 
 
 class Decompiler(_Decompiler):
-    """The baseline extended with PermNetI."""
+    """The baseline extended with PermNetI; `equal` is the resolver's."""
 
-    def __init__(self, vocab_size: int, embedding: int = 128, hidden: int = 32) -> None:
-        super().__init__(vocab_size, embedding, hidden, resolves=True)
+    def __init__(
+        self, vocab_size: int, embedding: int = 128, hidden: int = 32, equal: bool = False
+    ) -> None:
+        super().__init__(vocab_size, embedding, hidden, resolves=True, equal=equal)

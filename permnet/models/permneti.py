@@ -53,6 +53,7 @@ class PermNetI(Seq2Seq):
         hidden: int = 32,
         without: str | None = None,
         input_length: int | None = None,
+        equal: bool = False,
     ) -> None:
         super().__init__()
         check_ablation(without, self.ABLATIONS, IndirectResolver.FIXED, input_length)
@@ -67,6 +68,7 @@ class PermNetI(Seq2Seq):
             vocab_size=vocab_size,
             without=without if without in IndirectResolver.ABLATIONS else None,
             input_length=input_length,
+            equal=equal,
         )
         if without != "fixed-vocab":
             self.vocabulary = nn.Linear(2 * hidden, vocab_size)

@@ -27,6 +27,7 @@ from permnet.models.base import check_ablation, fixed_width
 from permnet.ops import (
     antidiagonal_sum,
     dot_rows,
+    equal_tokens,
     masked_softmax,
     one_hot_tokens,
     sum_by_token,
@@ -156,10 +157,16 @@ class IndirectResolver(nn.Module):
     So the three are never formed; nothing but M_e has the size (B, L, D).
 
     `without` is one of the ablations of Table 7; `m_pl` needs `input_length`.
+
+    `equal` is our addition: the products of different positions that hold the same token grow by a
+    learned number. A key and its query then know each other from the first step on, and it does not
+    matter which token they are.
     """
 
     ABLATIONS = ("m_d+m_k+m_p", "m_d", "m_pl", "mlogsoft")
     FIXED = ("m_pl",)
+    EQUAL = 64.0
+    """Where `equal` starts: felt (64 / 16) even while every position has all four roles alike."""
 
     def __init__(
         self,
@@ -168,10 +175,12 @@ class IndirectResolver(nn.Module):
         vocab_size: int,
         without: str | None = None,
         input_length: int | None = None,
+        equal: bool = False,
     ) -> None:
         super().__init__()
         check_ablation(without, self.ABLATIONS, self.FIXED, input_length)
         self.vocab_size, self.without = vocab_size, without
+        self.equal = nn.Parameter(torch.tensor(self.EQUAL)) if equal else None
         if without != "m_d+m_k+m_p":
             self.label = nn.Linear(memory_size, 4)
         if without == "m_pl":
@@ -195,6 +204,8 @@ class IndirectResolver(nn.Module):
             of_data, of_key, of_query, _ = m_label.unbind(-1)  # Eq. 16, Eq. 17, Eq. 18
         else:
             products = gram(m_e)
+        if self.equal is not None:
+            products = products + self.equal * equal_tokens(ids)
         if self.without == "m_d":
             of_data = torch.ones_like(of_key)
         m_dk, m_kp = relations(
