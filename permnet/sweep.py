@@ -76,10 +76,10 @@ def plan(
     part, parts = shard
     if not 1 <= part <= parts:
         raise PermnetError(f"a shard is i/n with i from 1 to n, not {part}/{parts}")
-    kept = list(_results(Path("results").rglob("*.json")))
-    recorded = [*_results(folder.glob("*/result.json")), *kept]
+    kept = list(_recorded(Path("results").rglob("*.json")))
+    recorded = [*_recorded(folder.glob("*/result.json")), *kept]
     if missing:
-        there = [from_json(Run, result["run"], "run") for result in kept]
+        there = {run for run, _ in kept}
         runs = {name: run for name, run in runs.items() if run not in there}
     return [
         Planned(name, run, _status(folder / name), _steps(run), _seconds(run, recorded))
@@ -254,26 +254,26 @@ def _steps(run: Run) -> int:
     return (c.examples // c.batch) * (c.epochs + len(c.grow) * c.grow_epochs)
 
 
-def _results(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+def _recorded(paths: Iterable[Path]) -> Iterator[tuple[Run, float]]:
+    """The runs of results, and the seconds that a step of each took; passes over other files."""
     for path in paths:
         try:
             result = json.loads(path.read_text())
-        except (OSError, ValueError):
-            continue  # an estimate can do without it
-        if isinstance(result, dict) and {"run", "seconds", "steps"} <= result.keys():
-            yield result
+            run = from_json(Run, result["run"])
+            yield run, float(result["seconds"]) / int(result["steps"])
+        except (OSError, ValueError, LookupError, TypeError, ArithmeticError, PermnetError):
+            continue
 
 
-def _seconds(run: Run, recorded: list[dict[str, Any]]) -> float | None:
+def _seconds(run: Run, recorded: list[tuple[Run, float]]) -> float | None:
     """Steps times the seconds a step took before, at the same benchmark, model and batch."""
 
-    def sort(run: dict[str, Any]) -> tuple[object, ...]:
-        return (run["benchmark"].partition("@")[0], run["model"], run["train"]["batch"])
+    def sort(run: Run) -> tuple[object, ...]:
+        return run.benchmark.partition("@")[0], run.model, run.train.batch
 
-    wanted = sort(to_json(run))
-    for result in recorded:
-        if sort(result["run"]) == wanted and result["steps"]:
-            seconds = _steps(run) * float(result["seconds"]) / result["steps"]
+    for done, per_step in recorded:
+        if sort(done) == sort(run):
+            seconds = _steps(run) * per_step
             return min(seconds, run.train.time_limit or seconds)
     return None
 

@@ -24,8 +24,8 @@ from permnet.tasks.benchmarks import benchmark
 SMALL = {"embedding": 8, "hidden": 4, "layers": 1, "heads": 2, "head_size": 4}
 
 
-def small(name: str = "permneti", where: str = "PI1-4", without: str | None = None):
-    run = Run(where, ModelConfig(name=name, without=without, **SMALL))
+def small(name: str = "permneti", where: str = "PI1-4", **options: str | bool | None):
+    run = Run(where, ModelConfig(name=name, **options, **SMALL))
     task = benchmark(where).task
     vocab = task.vocab(reserved=2)
     return build(run.model, vocab, task), run, vocab
@@ -302,6 +302,14 @@ def test_ablations_that_do_not_fit_are_refused() -> None:
     with pytest.raises(PermnetError, match="without m_pl a model needs inputs of one length"):
         small(without="m_pl")
     small(where="PI10", without="m_pl")
+
+
+def test_only_models_with_an_indirect_resolver_are_told_of_equal_tokens() -> None:
+    with pytest.raises(PermnetError, match="copynet cannot be told of equal tokens"):
+        small("copynet", equal=True)
+    for name in ("permneti", "transformer-resolver"):
+        model, _, _ = small(name, equal=True)
+        assert "resolver.equal" in model.state_dict()
 
 
 def test_building_depends_on_the_seed_alone() -> None:

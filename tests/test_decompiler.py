@@ -12,7 +12,15 @@ from permnet.decode import greedy
 from permnet.models import CopyDecompiler, CopyNet, Decompiler
 from permnet.models.decompiler import taking
 from permnet.vocab import EOS, PAD, SEP, SOS
-from tests.reference import encoder, gru_cell, linear, mlogsoftmax_between, no_pad, softmax
+from tests.reference import (
+    between,
+    encoder,
+    gru_cell,
+    linear,
+    mlogsoftmax_between,
+    no_pad,
+    softmax,
+)
 
 V = 12
 # Tokens that repeat, one that is not in the input, special ones inside the target.
@@ -20,9 +28,9 @@ INPUT = [SOS, 5, 9, 6, 9, 5, 7, SEP, 9, 7, 5, 9, 11, EOS]
 TARGET = [9, 5, 10, 7, 9, SEP, 11, 5, EOS]
 
 
-def drawn(kind: type[nn.Module], seed: int = 0) -> nn.Module:
+def drawn(kind: type[nn.Module], seed: int = 0, **options: bool) -> nn.Module:
     """A small model in double precision, its weights far from 0 so that everything matters."""
-    model = kind(V, embedding=5, hidden=4).double()
+    model = kind(V, embedding=5, hidden=4, **options).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -39,10 +47,13 @@ def retold(p: dict[str, Tensor], ids: list[int], previous: list[int]) -> tuple[T
     m_e, h = encoder(p, ids)
     zero = torch.zeros_like(h[0])
     label = [softmax(list(linear(p, "resolver.label", row))) for row in m_e]  # (15)
+    d, k, q = ([row[c] for row in label] for c in range(3))
     m_d, m_k, m_p = (
-        torch.stack([m_e[i] * label[i][c] for i in range(length)]) for c in range(3)
+        torch.stack([m_e[i] * share[i] for i in range(length)]) for share in (d, k, q)
     )  # (16), (17), (18)
-    m_dp = mlogsoftmax_between(m_d @ m_k.T) @ mlogsoftmax_between(m_k @ m_p.T)  # (20), (21), (22)
+    m_dk = mlogsoftmax_between(m_d @ m_k.T + between(p, ids, d, k))  # (20)
+    m_kp = mlogsoftmax_between(m_k @ m_p.T + between(p, ids, k, q))  # (21)
+    m_dp = m_dk @ m_kp  # (22)
     copy, v_dw = [zero] * length, [zero] * length
     rows, won = [], set()
     for token in previous:
@@ -85,10 +96,11 @@ def retold(p: dict[str, Tensor], ids: list[int], previous: list[int]) -> tuple[T
     return torch.stack(rows), won
 
 
-def test_outputs_and_gradients_are_those_of_the_retelling():
+@pytest.mark.parametrize("equal", [False, True])
+def test_outputs_and_gradients_are_those_of_the_retelling(equal):
     batch, winners = Batch(pad([INPUT]), pad([TARGET])), set()
     for seed in range(8):
-        model = drawn(Decompiler, seed)
+        model = drawn(Decompiler, seed, equal=equal)
         slow, won = retold(dict(model.named_parameters()), INPUT, batch.previous[0].tolist())
         winners |= won
         fast = model(batch.inputs, batch.previous)[0]

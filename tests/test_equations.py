@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from permnet.batch import Batch, pad
@@ -17,13 +18,17 @@ TARGETS = [[6, 5, 7, 2], [5, 13, 3, 6]]
 
 def make(model: str, without: str | None) -> PermNetD | PermNetI:
     torch.manual_seed(7)
+    if without == "told":
+        told = PermNetI(V, 6, 4, equal=True).double()
+        nn.init.constant_(told.resolver.equal, 3.0)  # at 64 it would drown the rest
+        return told
     if model == "permnetd":
         return PermNetD(V, 5, 6, 4, without=without, input_length=12).double()
     return PermNetI(V, 6, 4, without=without, input_length=12).double()
 
 
 CASES = [("permnetd", w) for w in (None, *PermNetD.ABLATIONS)] + [
-    ("permneti", w) for w in (None, *PermNetI.ABLATIONS)
+    ("permneti", w) for w in (None, "told", *PermNetI.ABLATIONS)
 ]
 
 

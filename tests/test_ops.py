@@ -52,6 +52,13 @@ def test_mlogsoftmax_stays_in_0_1_and_rises_with_its_logit(seed, n, more):
     assert after[0, 0, 1] > before[0, 0, 1]
 
 
+@given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=3))
+def test_equal_tokens_are_those_of_other_positions(ids):
+    fast = ops.equal_tokens(torch.tensor(ids))
+    slow = [[[i != j and x == y for j, y in enumerate(r)] for i, x in enumerate(r)] for r in ids]
+    assert fast.tolist() == slow
+
+
 @given(seeds, sizes, sizes, sizes)
 def test_antidiagonal_sum_is_its_twin(seed, n, p, t):
     v_arr, v_ind = random(seed, 2, n), random(seed + 1, 2, t, p)

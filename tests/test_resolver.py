@@ -70,6 +70,16 @@ def test_query_attention_state_starts_steps_and_re_orders():
     torch.testing.assert_close(again, (weights[order], v_attn[order]))
 
 
+def test_told_of_equal_tokens_a_key_finds_its_query_untrained():
+    torch.manual_seed(0)
+    resolver, states = IndirectResolver(D, S, V, equal=True), torch.randn(1, L, D) / 4
+    ids = torch.tensor([[4, 8, 5, 9, 6, 10, 9, 8, 10]])  # data and keys, then queries
+    memory = resolver.read(states, ids, torch.ones(1, L, dtype=torch.bool))
+    for key, query in ((1, 7), (3, 6), (5, 8)):
+        assert memory.m_kp[0, key].argmax() == query
+    assert (memory.m_kp[0].diagonal() == 0).all()
+
+
 def test_group_ids_add_up_the_pieces_of_a_name():
     resolver, states, _, mask, hidden = parts("indirect")
     groups = torch.tensor([[0, 0, 1, 2, 2, 2, 3, 4, 4]]).expand(B, -1)

@@ -181,6 +181,39 @@ def test_of_several_lists_only_what_is_missing(
     assert f"{len(left)} of {len(left)} runs left" in out
 
 
+@pytest.mark.parametrize(
+    "damage",
+    ["", "{", '{"run": 3, "seconds": 1, "steps": 1}', '{"run": {"x": 1}}', "RUN 0", "RUN null"],
+)
+def test_a_damaged_result_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    name, listed = next(iter(SWEEPS["table7"].items()))
+    if damage.startswith("RUN"):
+        steps = damage.split()[1]
+        damage = f'{{"run": {json.dumps(to_json(listed))}, "seconds": 1, "steps": {steps}}}'
+    (tmp_path / "results" / "damaged.json").write_text(damage)
+    (planned,) = plan({name: listed}, tmp_path, missing=True)
+    assert (planned.name, planned.seconds) == (name, None)
+
+
+def test_a_result_from_before_a_setting_existed_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    name, listed = next(iter(SWEEPS["table7"].items()))
+    raw = to_json(listed)
+    del raw["model"]["equal"], raw["train"]["z_loss"]
+    result = {"run": raw, "seconds": 50.0, "steps": 100}
+    (tmp_path / "results" / f"{name}.json").write_text(json.dumps(result))
+    assert plan({name: listed}, tmp_path, missing=True) == []
+    (planned,) = plan({name: listed}, tmp_path)
+    assert planned.seconds == planned.steps / 2
+
+
 def test_several_lists_make_one_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(permnet.sweep, "runs_of", lambda name: {name: RUNS[name]})
     outcome = run(("run0", "run2"), tmp_path)

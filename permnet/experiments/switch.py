@@ -34,7 +34,7 @@ def _run(model: ModelName, name: str, **changes: Any) -> Run:
     longest = switch_benchmark(name).task.longest
     grow = tuple(length for length in _GROWN.grow if length < longest)
     train = replace(_GROWN, grow=grow) if grow else _TRAIN
-    config = ModelConfig(model, embedding=128, hidden=128)
+    config = ModelConfig(model, embedding=128, hidden=128, equal=model == "decompiler")
     return Run(name, config, replace(train, **changes))
 
 
