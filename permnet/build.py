@@ -29,7 +29,7 @@ def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq
     if config.without is not None and "without" not in accepted:
         raise PermnetError(f"{config.name} has no ablations: leave out without={config.without!r}")
     if config.equal and "equal" not in accepted:
-        raise PermnetError(f"{config.name} cannot be told of equal tokens: leave out equal")
+        raise PermnetError(f"{config.name} has no keys and queries: leave out equal")
     if isinstance(task, SwitchTask) and "longest" in accepted:
         raise PermnetError(f"{config.name} needs arrays: for switch sets choose decompiler")
     offered = {

@@ -42,7 +42,7 @@ class ModelConfig:
     without: str | None = None
     """An ablation of Table 6 or 7: fixed-vocab, m_e, m_ind, v_arr; m_d, attn, m_pl, mlogsoft, …"""
     equal: bool = False
-    """PermNetI's resolver, our addition: whether it is told which positions hold equal tokens."""
+    """PermNetI's resolver, our addition: a key meets only queries that are its own token."""
 
 
 @dataclass(frozen=True)

@@ -24,31 +24,27 @@ def masked_softmax(x: Tensor, mask: Tensor) -> Tensor:
     return torch.softmax(x.masked_fill(~mask, lowest), dim=-1).masked_fill(~mask, 0.0)
 
 
-def softmax01(x: Tensor, mask: Tensor) -> Tensor:
+def softmax01(x: Tensor, mask: Tensor, open: Tensor | None = None) -> Tensor:
     """What replaces `mlogsoftmax` in the ablation `mlogsoft`: the ordinary softmax."""
-    return _between_positions(masked_softmax(x, mask[:, None]), mask)
+    columns = mask[:, None] if open is None else mask[:, None] & open
+    itself = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
+    return masked_softmax(x, columns).masked_fill(itself | ~mask[:, :, None], 0.0)
 
 
-def mlogsoftmax(x: Tensor, mask: Tensor) -> Tensor:
+def mlogsoftmax(x: Tensor, mask: Tensor, open: Tensor | None = None) -> Tensor:
     """MLogSoftmax between positions: x (B, L, L), mask (B, L) → (B, L, L) in [0, 1].
 
     The softmax runs over the last axis. Padding columns leave it *before* the softmax, or they
     would stand in its denominator; the diagonal is set to 0 *after* it, as the paper says, and so
-    are the rows of padding.
+    are the rows of padding. Of a row's columns only those take part that are `open` (B, L, L).
     """
-    soft = masked_softmax(x, mask[:, None])
-    return _between_positions(torch.log1p((math.e - 1) * soft), mask)  # Eq. 19
+    return torch.log1p((math.e - 1) * softmax01(x, mask, open))  # Eq. 19
 
 
 def equal_tokens(ids: Tensor) -> Tensor:
     """Where two different positions hold the same token: (B, L) → (B, L, L)."""
     itself = torch.eye(ids.shape[1], dtype=torch.bool, device=ids.device)
     return (ids[:, :, None] == ids[:, None]) & ~itself
-
-
-def _between_positions(m: Tensor, mask: Tensor) -> Tensor:
-    itself = torch.eye(m.shape[-1], dtype=torch.bool, device=m.device)
-    return m.masked_fill(itself | ~mask[:, :, None], 0.0)
 
 
 def _as_autocast(*factors: Tensor) -> tuple[Tensor, ...]:

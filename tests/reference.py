@@ -17,20 +17,25 @@ E = math.e
 
 
 def softmax(x: list[Tensor]) -> list[Tensor]:
-    top = max(v.item() for v in x)
+    top = max((v.item() for v in x), default=0.0)
     powers = [torch.exp(v - top) for v in x]
     total = sum(powers)
     return [p / total for p in powers]
 
 
-def mlogsoftmax_between(x: Tensor, log: bool = True) -> Tensor:
-    """Eq. 19 along each row of a square matrix, then 0 on the diagonal."""
+def mlogsoftmax_between(x: Tensor, log: bool = True, among: list[int] | None = None) -> Tensor:
+    """Eq. 19 along each row of a square matrix, then 0 on the diagonal.
+
+    With `among`, the tokens, a row is over the other positions of its own token.
+    """
     rows = []
     for i in range(len(x)):
-        row = softmax(list(x[i]))
-        if log:
-            row = [torch.log(1 + (E - 1) * p) for p in row]
-        rows.append(torch.stack([torch.zeros_like(p) if i == j else p for j, p in enumerate(row)]))
+        row = [torch.zeros_like(x[i, j]) for j in range(len(x))]
+        taking = [j for j in range(len(x)) if among is None or (j != i and among[j] == among[i])]
+        for j, p in zip(taking, softmax([x[i, j] for j in taking]), strict=True):
+            if j != i:
+                row[j] = torch.log(1 + (E - 1) * p) if log else p
+        rows.append(torch.stack(row))
     return torch.stack(rows)
 
 
@@ -128,39 +133,29 @@ def permnetd(
 # ---- PermNetI, Eqs 14–28 ------------------------------------------------------------------------
 
 
-def between(p: dict[str, Tensor], ids: list[int], a: list[Tensor], b: list[Tensor]) -> Tensor:
-    """What equal tokens add to the products of positions, whose shares of two roles are a and b."""
-    bonus, zero = p.get("resolver.equal"), torch.zeros_like(a[0])
-    rows = [
-        [
-            bonus * a[i] * b[j] if bonus is not None and i != j and ids[i] == ids[j] else zero
-            for j in range(len(ids))
-        ]
-        for i in range(len(ids))
-    ]
-    return torch.stack([torch.stack(row) for row in rows])
-
-
 def permneti(
-    p: dict[str, Tensor], ids: list[int], previous: list[int], without: str | None = None
+    p: dict[str, Tensor],
+    ids: list[int],
+    previous: list[int],
+    without: str | None = None,
+    equal: bool = False,
 ) -> Tensor:
     """Logits (T, V) of one example."""
     vocab_size, length = len(p["embedding.weight"]), len(ids)
     m_e, v_last = encoder(p, ids)  # (14)
-    ones = [torch.ones_like(v_last[0])] * length
-    d = k = q = ones
-    if without != "m_d+m_k+m_p":
-        m_label = [softmax(list(linear(p, "resolver.label", row))) for row in m_e]  # (15)
-        d, k, q = ([label[c] for label in m_label] for c in range(3))
+    if without == "m_d+m_k+m_p":
+        m_d = m_k = m_p = m_e
+    else:
+        m_label = [torch.stack(softmax(list(linear(p, "resolver.label", r)))) for r in m_e]  # (15)
+        m_d, m_k, m_p = (
+            torch.stack([row * label[c] for row, label in zip(m_e, m_label, strict=True)])
+            for c in range(3)
+        )  # (16), (17), (18)
     if without == "m_d":
-        d = ones
-    m_d, m_k, m_p = (
-        torch.stack([row * share for row, share in zip(m_e, shares, strict=True)])
-        for shares in (d, k, q)
-    )  # (16), (17), (18)
+        m_d = m_e
     log = without != "mlogsoft"
-    m_dk = mlogsoftmax_between(m_d @ m_k.T + between(p, ids, d, k), log)  # (20)
-    m_kp = mlogsoftmax_between(m_k @ m_p.T + between(p, ids, k, q), log)  # (21)
+    m_dk = mlogsoftmax_between(m_d @ m_k.T, log)  # (20)
+    m_kp = mlogsoftmax_between(m_k @ m_p.T, log, ids if equal else None)  # (21)
     m_dp = m_dk @ m_kp  # (22)
     v_hidd, v_dw, out = v_last, torch.zeros_like(m_e[:, 0]), []
     for token in previous:

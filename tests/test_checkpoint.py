@@ -304,12 +304,12 @@ def test_ablations_that_do_not_fit_are_refused() -> None:
     small(where="PI10", without="m_pl")
 
 
-def test_only_models_with_an_indirect_resolver_are_told_of_equal_tokens() -> None:
-    with pytest.raises(PermnetError, match="copynet cannot be told of equal tokens"):
+def test_only_models_with_an_indirect_resolver_know_equal_tokens() -> None:
+    with pytest.raises(PermnetError, match="copynet has no keys and queries: leave out equal"):
         small("copynet", equal=True)
     for name in ("permneti", "transformer-resolver"):
         model, _, _ = small(name, equal=True)
-        assert "resolver.equal" in model.state_dict()
+        assert model.resolver.equal
 
 
 def test_building_depends_on_the_seed_alone() -> None:

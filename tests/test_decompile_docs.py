@@ -72,7 +72,8 @@ def test_pair() -> None:
         ("switch-6-raw", ("switch-6-raw",)),
     ):
         pair = [
-            results(f"runs/{model}-{trained}-seed0") for model in ("copy-decompiler", "decompiler")
+            results(f"runs/{model}-{trained}-batch256-seed0")
+            for model in ("copy-decompiler", "decompiler")
         ]
         tests = [{trained: run["test"], **run["tests"]} for run in pair]
         expected += [[trained, on, *(f"{100 * t[on]['wea']:.1f}" for t in tests)] for on in scored]

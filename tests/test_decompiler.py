@@ -12,15 +12,7 @@ from permnet.decode import greedy
 from permnet.models import CopyDecompiler, CopyNet, Decompiler
 from permnet.models.decompiler import taking
 from permnet.vocab import EOS, PAD, SEP, SOS
-from tests.reference import (
-    between,
-    encoder,
-    gru_cell,
-    linear,
-    mlogsoftmax_between,
-    no_pad,
-    softmax,
-)
+from tests.reference import encoder, gru_cell, linear, mlogsoftmax_between, no_pad, softmax
 
 V = 12
 # Tokens that repeat, one that is not in the input, special ones inside the target.
@@ -41,19 +33,19 @@ def drawn(kind: type[nn.Module], seed: int = 0, **options: bool) -> nn.Module:
 # ---- one example, one sum at a time -------------------------------------------------------------
 
 
-def retold(p: dict[str, Tensor], ids: list[int], previous: list[int]) -> tuple[Tensor, set[str]]:
+def retold(
+    p: dict[str, Tensor], ids: list[int], previous: list[int], equal: bool
+) -> tuple[Tensor, set[str]]:
     """Logits (T, V) of one example, and which of the two attentions won any position."""
     length = len(ids)
     m_e, h = encoder(p, ids)
     zero = torch.zeros_like(h[0])
     label = [softmax(list(linear(p, "resolver.label", row))) for row in m_e]  # (15)
-    d, k, q = ([row[c] for row in label] for c in range(3))
     m_d, m_k, m_p = (
-        torch.stack([m_e[i] * share[i] for i in range(length)]) for share in (d, k, q)
+        torch.stack([m_e[i] * label[i][c] for i in range(length)]) for c in range(3)
     )  # (16), (17), (18)
-    m_dk = mlogsoftmax_between(m_d @ m_k.T + between(p, ids, d, k))  # (20)
-    m_kp = mlogsoftmax_between(m_k @ m_p.T + between(p, ids, k, q))  # (21)
-    m_dp = m_dk @ m_kp  # (22)
+    m_kp = mlogsoftmax_between(m_k @ m_p.T, among=ids if equal else None)  # (21)
+    m_dp = mlogsoftmax_between(m_d @ m_k.T) @ m_kp  # (20), (22)
     copy, v_dw = [zero] * length, [zero] * length
     rows, won = [], set()
     for token in previous:
@@ -101,7 +93,7 @@ def test_outputs_and_gradients_are_those_of_the_retelling(equal):
     batch, winners = Batch(pad([INPUT]), pad([TARGET])), set()
     for seed in range(8):
         model = drawn(Decompiler, seed, equal=equal)
-        slow, won = retold(dict(model.named_parameters()), INPUT, batch.previous[0].tolist())
+        slow, won = retold(dict(model.named_parameters()), INPUT, batch.previous[0].tolist(), equal)
         winners |= won
         fast = model(batch.inputs, batch.previous)[0]
         torch.testing.assert_close(fast, slow, atol=1e-9, rtol=0)

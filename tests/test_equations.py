@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from permnet.batch import Batch, pad
@@ -16,19 +15,17 @@ INPUTS = [[1, 5, 9, 6, 10, 7, 11, 3, 10, 9, 11, 2], [1, 5, 9, 5, 10, 6, 9, 3, 9,
 TARGETS = [[6, 5, 7, 2], [5, 13, 3, 6]]
 
 
-def make(model: str, without: str | None) -> PermNetD | PermNetI:
+def make(model: str, **options: str | bool | None) -> PermNetD | PermNetI:
     torch.manual_seed(7)
-    if without == "told":
-        told = PermNetI(V, 6, 4, equal=True).double()
-        nn.init.constant_(told.resolver.equal, 3.0)  # at 64 it would drown the rest
-        return told
     if model == "permnetd":
-        return PermNetD(V, 5, 6, 4, without=without, input_length=12).double()
-    return PermNetI(V, 6, 4, without=without, input_length=12).double()
+        return PermNetD(V, 5, 6, 4, input_length=12, **options).double()
+    return PermNetI(V, 6, 4, input_length=12, **options).double()
 
 
-CASES = [("permnetd", w) for w in (None, *PermNetD.ABLATIONS)] + [
-    ("permneti", w) for w in (None, "told", *PermNetI.ABLATIONS)
+CASES = [
+    *(("permnetd", {"without": w}) for w in (None, *PermNetD.ABLATIONS)),
+    *(("permneti", {"without": w}) for w in (None, *PermNetI.ABLATIONS)),
+    *(("permneti", {"without": w, "equal": True}) for w in (None, "m_d+m_k+m_p", "mlogsoft")),
 ]
 
 
@@ -39,15 +36,15 @@ def loss_and_gradients(model, logits, targets):
     return {n: q.grad.clone() for n, q in model.named_parameters()}
 
 
-@pytest.mark.parametrize(("name", "without"), CASES)
-def test_outputs_and_gradients_are_those_of_the_equations(name, without):
-    model = make(name, without)
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_outputs_and_gradients_are_those_of_the_equations(name, options):
+    model = make(name, **options)
     batch = Batch(pad(INPUTS), pad(TARGETS))
     parameters = dict(model.named_parameters())
     twin = getattr(reference, name)
     slow = torch.stack(
         [
-            twin(parameters, ids, previous, without)
+            twin(parameters, ids, previous, **options)
             for ids, previous in zip(INPUTS, batch.previous.tolist(), strict=True)
         ]
     )
@@ -59,7 +56,7 @@ def test_outputs_and_gradients_are_those_of_the_equations(name, without):
 
 
 def test_first_step_reads_the_mean_of_the_real_positions():
-    model = make("permneti", None)
+    model = make("permneti")
     memory = model.encode(pad([INPUTS[0], INPUTS[1][:6]]))
     step = model.step(memory, model.start(memory), torch.tensor([1, 1]))
     torch.testing.assert_close(step.attention[0], torch.full((12,), 1 / 12).double())
@@ -67,7 +64,7 @@ def test_first_step_reads_the_mean_of_the_real_positions():
 
 
 def test_short_cut_without_repeats_equals_the_general_form():
-    model = make("permneti", None)
+    model = make("permneti")
     batch = Batch(pad([INPUTS[0], [*INPUTS[0][:10], 2]]), pad([TARGETS[0], [7, 5, 2]]))
     general = model(batch.inputs, batch.previous)
     expected = loss_and_gradients(model, general[:, :3], batch.targets[:, :3])

@@ -1,6 +1,7 @@
 """M_dk and M_kp out of one product, and Triton's version of it."""
 
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -23,17 +24,22 @@ def arguments(batch, length, dtype=torch.double, device="cpu", seed=0):
     lengths[0] = length
     floats = [states, *labels.unbind(-1)[:3]]
     mask = (torch.arange(length) < lengths).to(device)
-    return [v.to(device, dtype).requires_grad_() for v in floats], mask
+    ids = torch.randint(4, 4 + max(1, length // 2), (batch, length), generator=generator)
+    return [v.to(device, dtype).requires_grad_() for v in floats], mask, ids.to(device)
 
 
+@pytest.mark.parametrize("equal", [False, True])
 @pytest.mark.parametrize("log", [True, False])
-def test_relations_are_those_of_the_weighted_matrices(log):
-    (m_e, *weights), mask = arguments(2, 6)
+def test_relations_are_those_of_the_weighted_matrices(log, equal):
+    (m_e, *weights), mask, ids = arguments(2, 6)
     products = m_e @ m_e.mT
-    m_dk, m_kp = relations(products, *weights, mask, log)
+    m_dk, m_kp = relations(products, *weights, mask, ids, log=log, equal=equal)
     d, k, p = (w[0] for w in weights)  # the first example has no padding
-    for found, left, right in ((m_dk, d, k), (m_kp, k, p)):
-        slow = reference.mlogsoftmax_between(left[:, None] * products[0] * right, log)
+    for found, left, right, among in (
+        (m_dk, d, k, None),
+        (m_kp, k, p, ids[0].tolist() if equal else None),
+    ):
+        slow = reference.mlogsoftmax_between(left[:, None] * products[0] * right, log, among)
         torch.testing.assert_close(found[0], slow)
     real = int(mask[1].sum())
     assert m_dk[1, real:].abs().sum() + m_kp[1, :, real:].abs().sum() == 0
@@ -43,15 +49,15 @@ def fast(m_e, *others):
     return module._Relations.apply(gram(m_e), *others)
 
 
-def same_as_plain(batch, length, device, atol, log, seed):
+def same_as_plain(batch, length, device, atol, log, equal, seed):
     """Compares the Triton kernels with the operators in double precision."""
-    exact, mask = arguments(batch, length, torch.double, device, seed)
-    single, _ = arguments(batch, length, torch.float32, device, seed)
+    exact, mask, ids = arguments(batch, length, torch.double, device, seed)
+    single, _, _ = arguments(batch, length, torch.float32, device, seed)
     weight = torch.randn(2, batch, length, length, device=device, dtype=torch.double)
     results = []
     for found, inputs in (
-        (relations(gram(exact[0]), *exact[1:], mask, log), exact),
-        (fast(*single, mask, log), single),
+        (relations(gram(exact[0]), *exact[1:], mask, ids, log=log, equal=equal), exact),
+        (fast(*single, mask, ids, log, equal), single),
     ):
         loss = sum((m.double() * w).sum() for m, w in zip(found, weight, strict=True))
         results.append([*found, *torch.autograd.grad(loss, inputs)])
@@ -63,8 +69,8 @@ def same_as_plain(batch, length, device, atol, log, seed):
 def interpreted() -> None:
     """Runs in a process of its own, where Triton interprets its kernels on the CPU."""
     for seed, length in enumerate((1, 2, 7, 33, 70)):
-        for log in (True, False):
-            same_as_plain(2, length, "cpu", 1e-5, log, seed)
+        for log, equal in itertools.product((True, False), repeat=2):
+            same_as_plain(2, length, "cpu", 1e-5, log, equal, seed)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
@@ -79,14 +85,20 @@ def test_triton_kernels_through_the_interpreter():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("equal", [False, True])
 @pytest.mark.parametrize(("batch", "length"), [(512, 33), (64, 123), (32, 303), (4, 1000)])
-def test_triton_kernels_on_a_gpu(batch, length):
-    same_as_plain(batch, length, "cuda", 1e-4, True, 0)
+def test_triton_kernels_on_a_gpu(batch, length, equal):
+    same_as_plain(batch, length, "cuda", 1e-4, True, equal, 0)
 
 
-def test_gradients_are_those_of_the_operators():
-    inputs, mask = arguments(2, 5)
-    assert torch.autograd.gradcheck(lambda m_e, *x: relations(gram(m_e), *x, mask), inputs)
+@pytest.mark.parametrize("equal", [False, True])
+def test_gradients_are_those_of_the_operators(equal):
+    inputs, mask, ids = arguments(2, 5)
+
+    def found(m_e, *weights):
+        return relations(gram(m_e), *weights, mask, ids, equal=equal)
+
+    assert torch.autograd.gradcheck(found, inputs)
 
 
 def test_gram_and_scores_are_two_products_with_their_gradients():

@@ -1,6 +1,7 @@
 """The resolvers as parts: the contract of docs/resolver.md."""
 
 import importlib.util
+import math
 from pathlib import Path
 
 import pytest
@@ -70,14 +71,15 @@ def test_query_attention_state_starts_steps_and_re_orders():
     torch.testing.assert_close(again, (weights[order], v_attn[order]))
 
 
-def test_told_of_equal_tokens_a_key_finds_its_query_untrained():
+def test_a_key_that_meets_equal_tokens_only_finds_its_query_untrained():
     torch.manual_seed(0)
-    resolver, states = IndirectResolver(D, S, V, equal=True), torch.randn(1, L, D) / 4
-    ids = torch.tensor([[4, 8, 5, 9, 6, 10, 9, 8, 10]])  # data and keys, then queries
-    memory = resolver.read(states, ids, torch.ones(1, L, dtype=torch.bool))
-    for key, query in ((1, 7), (3, 6), (5, 8)):
-        assert memory.m_kp[0, key].argmax() == query
-    assert (memory.m_kp[0].diagonal() == 0).all()
+    resolver, states = IndirectResolver(D, S, V, equal=True), torch.randn(1, L, D)
+    ids = torch.tensor([[4, 8, 5, 9, 6, 10, 9, 8, 9]])  # data and keys, then queries
+    m_kp = resolver.read(states, ids, torch.ones(1, L, dtype=torch.bool)).m_kp[0]
+    assert m_kp[1, 7] == 1  # the only other 8
+    assert (m_kp[3] > 0).tolist() == [i in (6, 8) for i in range(L)]
+    assert m_kp[3].exp().sum().item() - L == pytest.approx(math.e - 1, rel=1e-5)  # both share it
+    assert (m_kp[5] == 0).all()  # nobody asks for 10
 
 
 def test_group_ids_add_up_the_pieces_of_a_name():

@@ -19,7 +19,7 @@ def _ours(
 ) -> Cell:
     note = f"H {hidden}"
     if equal:
-        note += ", told which tokens are equal"
+        note += ", keys meet equal tokens only"
     if grow:
         note += f", lengths growing {', '.join(map(str, (*grow, length)))}"
     if z_loss:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from permnet.kernels.gru import has_triton
-from permnet.ops import mlogsoftmax, softmax01
+from permnet.ops import equal_tokens, mlogsoftmax, softmax01
 
 
 def gram(m_e: Tensor) -> Tensor:
@@ -29,19 +29,29 @@ def gram_and_scores(m_e: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def relations(
-    gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor, mask: Tensor, log: bool = True
+    gram: Tensor,
+    of_data: Tensor,
+    of_key: Tensor,
+    of_query: Tensor,
+    mask: Tensor,
+    ids: Tensor,
+    *,
+    log: bool = True,
+    equal: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """(M_dk, M_kp), each (B, L, L), from M_e M_eᵀ, three weights (B, L) and a mask (B, L).
+    """(M_dk, M_kp), each (B, L, L), from M_e M_eᵀ, three weights (B, L), a mask and ids (B, L).
 
-    `log=False` takes the ordinary softmax in place of MLogSoftmax.
+    `log=False` takes the ordinary softmax in place of MLogSoftmax. `equal` lets a key meet only
+    queries that are its own token: the softmax of its row runs over those.
     """
     if gram.is_cuda and gram.dtype != torch.double and has_triton() and gram.shape[-1] <= 2048:
         floats = (v.float() for v in (gram, of_data, of_key, of_query))
-        return _Relations.apply(*floats, mask, log)
+        return _Relations.apply(*floats, mask, ids, log, equal)
     soft = mlogsoftmax if log else softmax01
+    open = equal_tokens(ids) if equal else None
     return (
         soft(of_data[..., None] * gram * of_key[:, None], mask),
-        soft(of_key[..., None] * gram * of_query[:, None], mask),
+        soft(of_key[..., None] * gram * of_query[:, None], mask, open),
     )
 
 
@@ -66,13 +76,14 @@ class _Gram(torch.autograd.Function):
 class _Relations(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, gram: Tensor, of_data: Tensor, of_key: Tensor, of_query: Tensor,
-                mask: Tensor, log: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+                mask: Tensor, ids: Tensor, log: bool, equal: bool
+                ) -> tuple[Tensor, Tensor]:  # fmt: skip
         from permnet.kernels import triton_relations
 
-        inputs = tuple(v.contiguous() for v in (gram, of_data, of_key, of_query, mask))
+        inputs = tuple(v.contiguous() for v in (gram, of_data, of_key, of_query, mask, ids))
         ctx.save_for_backward(*inputs)
-        ctx.log = log
-        return triton_relations.forward(inputs, log)
+        ctx.options = log, equal
+        return triton_relations.forward(inputs, *ctx.options)
 
     @staticmethod
     @once_differentiable
@@ -80,6 +91,6 @@ class _Relations(torch.autograd.Function):
         from permnet.kernels import triton_relations
 
         gradients = triton_relations.backward(
-            ctx.saved_tensors, dm_dk.contiguous(), dm_kp.contiguous(), ctx.log
+            ctx.saved_tensors, dm_dk.contiguous(), dm_kp.contiguous(), *ctx.options
         )
-        return (*gradients, None, None)
+        return (*gradients, None, None, None, None)

@@ -9,9 +9,9 @@ SLOPE = tl.constexpr(1.718281828459045)  # e - 1
 
 
 @triton.jit
-def _softmax(gram, left, right, real):  # type: ignore[no-untyped-def]
-    """Softmax along the rows of left ⊙ gram ⊙ right, over real columns."""
-    x = tl.where(real[None, :], left[:, None] * gram * right[None, :], float("-inf"))
+def _softmax(gram, left, right, among):  # type: ignore[no-untyped-def]
+    """Softmax along the rows of left ⊙ gram ⊙ right, over columns `among`, which may be none."""
+    x = tl.where(among, left[:, None] * gram * right[None, :], float("-inf"))
     power = tl.exp(x - tl.maximum(tl.max(x, 1), -1e30)[:, None])
     return power / tl.maximum(tl.sum(power, 1), 1e-30)[:, None]
 
@@ -27,8 +27,8 @@ def _dsoftmax(p, dm, keep, LOG: tl.constexpr):  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _forward(  # type: ignore[no-untyped-def]
-    gram, of_data, of_key, of_query, mask, m_dk, m_kp, L,
-    LOG: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
+    gram, of_data, of_key, of_query, mask, ids, m_dk, m_kp, L,
+    LOG: tl.constexpr, EQUAL: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
     b = tl.program_id(0).to(tl.int64)
     i, j = tl.program_id(1) * ROWS + tl.arange(0, ROWS), tl.arange(0, COLS)
@@ -38,12 +38,17 @@ def _forward(  # type: ignore[no-untyped-def]
     real = tl.load(mask + b * L + j, mask=j < L, other=0) != 0
     keep = (tl.load(mask + b * L + i, mask=i < L, other=0) != 0)[:, None]
     keep &= real[None, :] & (i[:, None] != j[None, :])
+    asked = real[None, :]
+    if EQUAL:
+        id_i = tl.load(ids + b * L + i, mask=i < L, other=-1)
+        id_j = tl.load(ids + b * L + j, mask=j < L, other=-1)
+        asked = keep & (id_i[:, None] == id_j[None, :])
     data_i = tl.load(of_data + b * L + i, mask=i < L, other=0.0)
     key_i = tl.load(of_key + b * L + i, mask=i < L, other=0.0)
     key_j = tl.load(of_key + b * L + j, mask=j < L, other=0.0)
     query_j = tl.load(of_query + b * L + j, mask=j < L, other=0.0)
-    dk = _softmax(g, data_i, key_j, real)
-    kp = _softmax(g, key_i, query_j, real)
+    dk = _softmax(g, data_i, key_j, real[None, :])
+    kp = _softmax(g, key_i, query_j, asked)
     if LOG:
         dk = tl.log(dk * SLOPE + 1)
         kp = tl.log(kp * SLOPE + 1)
@@ -53,8 +58,8 @@ def _forward(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _backward(  # type: ignore[no-untyped-def]
-    gram, of_data, of_key, of_query, mask, dm_dk, dm_kp, dgram, ddata, dkey, dquery, L,
-    LOG: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
+    gram, of_data, of_key, of_query, mask, ids, dm_dk, dm_kp, dgram, ddata, dkey, dquery, L,
+    LOG: tl.constexpr, EQUAL: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr,
 ):  # fmt: skip
     """One program: one example, so that the sums over its rows need no second pass."""
     b = tl.program_id(0).to(tl.int64)
@@ -62,6 +67,7 @@ def _backward(  # type: ignore[no-untyped-def]
     real = tl.load(mask + b * L + j, mask=j < L, other=0) != 0
     key_j = tl.load(of_key + b * L + j, mask=j < L, other=0.0)
     query_j = tl.load(of_query + b * L + j, mask=j < L, other=0.0)
+    id_j = tl.load(ids + b * L + j, mask=j < L, other=-1)
     down_key = tl.zeros([COLS], dtype=tl.float32)
     down_query = tl.zeros([COLS], dtype=tl.float32)
     for start in range(0, L, ROWS):
@@ -71,14 +77,18 @@ def _backward(  # type: ignore[no-untyped-def]
         g = tl.load(gram + at, mask=inside, other=0.0)
         keep = (tl.load(mask + b * L + i, mask=i < L, other=0) != 0)[:, None]
         keep &= real[None, :] & (i[:, None] != j[None, :])
+        asked = real[None, :]
+        if EQUAL:
+            id_i = tl.load(ids + b * L + i, mask=i < L, other=-1)
+            asked = keep & (id_i[:, None] == id_j[None, :])
         data_i = tl.load(of_data + b * L + i, mask=i < L, other=0.0)
         key_i = tl.load(of_key + b * L + i, mask=i < L, other=0.0)
-        p = _softmax(g, data_i, key_j, real)
+        p = _softmax(g, data_i, key_j, real[None, :])
         dx = _dsoftmax(p, tl.load(dm_dk + at, mask=inside, other=0.0), keep, LOG)
         dg = dx * data_i[:, None] * key_j[None, :]
         tl.store(ddata + b * L + i, tl.sum(dx * g * key_j[None, :], 1), mask=i < L)
         down_key += tl.sum(dx * g * data_i[:, None], 0)
-        p = _softmax(g, key_i, query_j, real)
+        p = _softmax(g, key_i, query_j, asked)
         dx = _dsoftmax(p, tl.load(dm_kp + at, mask=inside, other=0.0), keep, LOG)
         dg += dx * key_i[:, None] * query_j[None, :]
         tl.store(dkey + b * L + i, tl.sum(dx * g * query_j[None, :], 1), mask=i < L)
@@ -97,27 +107,27 @@ def _tile(length: int) -> dict[str, int]:
     return {"ROWS": max(1, min(cols, 512 // cols)), "COLS": cols, "num_warps": 4}
 
 
-def forward(inputs: tuple[Tensor, ...], log: bool) -> tuple[Tensor, Tensor]:
-    """From gram, of_data, of_key, of_query and mask to M_dk and M_kp."""
-    gram, of_data, of_key, of_query, mask = inputs
-    batch, length, _ = gram.shape
-    m_dk, m_kp = torch.empty_like(gram), torch.empty_like(gram)
+def forward(inputs: tuple[Tensor, ...], log: bool, equal: bool) -> tuple[Tensor, Tensor]:
+    """From gram, of_data, of_key, of_query, mask and ids to M_dk and M_kp."""
+    *floats, mask, ids = inputs
+    batch, length, _ = floats[0].shape
+    m_dk, m_kp = torch.empty_like(floats[0]), torch.empty_like(floats[0])
     tile = _tile(length)
     _forward[(batch, triton.cdiv(length, tile["ROWS"]))](
-        gram, of_data, of_key, of_query, mask.view(torch.uint8), m_dk, m_kp, length,
-        LOG=log, **tile,
-    )  # fmt: skip
+        *floats, mask.view(torch.uint8), ids, m_dk, m_kp, length, LOG=log, EQUAL=equal, **tile
+    )
     return m_dk, m_kp
 
 
 def backward(
-    inputs: tuple[Tensor, ...], dm_dk: Tensor, dm_kp: Tensor, log: bool
+    inputs: tuple[Tensor, ...], dm_dk: Tensor, dm_kp: Tensor, log: bool, equal: bool
 ) -> tuple[Tensor, ...]:
     """The gradients of gram, of_data, of_key and of_query."""
-    *floats, mask = inputs
+    *floats, mask, ids = inputs
     batch, length, _ = dm_dk.shape
     found = tuple(torch.empty_like(v) for v in floats)
     _backward[(batch,)](
-        *floats, mask.view(torch.uint8), dm_dk, dm_kp, *found, length, LOG=log, **_tile(length)
-    )
+        *floats, mask.view(torch.uint8), ids, dm_dk, dm_kp, *found, length,
+        LOG=log, EQUAL=equal, **_tile(length),
+    )  # fmt: skip
     return found

@@ -27,7 +27,6 @@ from permnet.models.base import check_ablation, fixed_width
 from permnet.ops import (
     antidiagonal_sum,
     dot_rows,
-    equal_tokens,
     masked_softmax,
     one_hot_tokens,
     sum_by_token,
@@ -158,15 +157,13 @@ class IndirectResolver(nn.Module):
 
     `without` is one of the ablations of Table 7; `m_pl` needs `input_length`.
 
-    `equal` is our addition: the products of different positions that hold the same token grow by a
-    learned number. A key and its query then know each other from the first step on, and it does not
-    matter which token they are.
+    `equal` is our addition: a key meets only queries that are its own token. M_kp is then right
+    from the first step on, whichever tokens they are, and what is left to learn are the roles and
+    which key a datum has.
     """
 
     ABLATIONS = ("m_d+m_k+m_p", "m_d", "m_pl", "mlogsoft")
     FIXED = ("m_pl",)
-    EQUAL = 64.0
-    """Where `equal` starts: felt (64 / 16) even while every position has all four roles alike."""
 
     def __init__(
         self,
@@ -179,8 +176,7 @@ class IndirectResolver(nn.Module):
     ) -> None:
         super().__init__()
         check_ablation(without, self.ABLATIONS, self.FIXED, input_length)
-        self.vocab_size, self.without = vocab_size, without
-        self.equal = nn.Parameter(torch.tensor(self.EQUAL)) if equal else None
+        self.vocab_size, self.without, self.equal = vocab_size, without, equal
         if without != "m_d+m_k+m_p":
             self.label = nn.Linear(memory_size, 4)
         if without == "m_pl":
@@ -204,12 +200,17 @@ class IndirectResolver(nn.Module):
             of_data, of_key, of_query, _ = m_label.unbind(-1)  # Eq. 16, Eq. 17, Eq. 18
         else:
             products = gram(m_e)
-        if self.equal is not None:
-            products = products + self.equal * equal_tokens(ids)
         if self.without == "m_d":
             of_data = torch.ones_like(of_key)
         m_dk, m_kp = relations(
-            products, of_data, of_key, of_query, mask, log=self.without != "mlogsoft"
+            products,
+            of_data,
+            of_key,
+            of_query,
+            mask,
+            ids,
+            log=self.without != "mlogsoft",
+            equal=self.equal,
         )  # Eq. 20, Eq. 21
         m_dp = m_dk @ m_kp  # Eq. 22
         return IndirectMemory(ids, mask, m_e, m_label, m_dk, m_kp, m_dp, of_query)
