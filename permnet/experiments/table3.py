@@ -47,6 +47,21 @@ TABLE = Table(
             note="H 32, batch 512, rate 0.004, cosine, unseen tokens; minutes on a CPU",
         ),
         quick("permneti/PI20", rate=0.001),
+        own(
+            "equal",
+            "permneti/PI20",
+            model={"embedding": 64, "hidden": 32, "equal": True},
+            batch=256,
+            rate=0.002,
+            schedule="cosine",
+            warmup=100,
+            epochs=4,
+            z_loss=1e-4,
+            evaluate_every=1,
+            evaluate_limit=2000,
+            note="H 32, keys meet equal tokens only, batch 256, rate 0.002, cosine, 4 epochs, "
+            "z-loss 0.0001; minutes on a CPU",
+        ),
         *other_rates("gru/PI10", "gru-attention/PI10", "copynet/PI10", "transformer/PI10"),
     ),
     notes=(
