@@ -30,6 +30,8 @@ def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq
         raise PermnetError(f"{config.name} has no ablations: leave out without={config.without!r}")
     if config.equal and "equal" not in accepted:
         raise PermnetError(f"{config.name} has no keys and queries: leave out equal")
+    if config.recall and "recall" not in accepted:
+        raise PermnetError(f"{config.name} recalls nothing: leave out recall")
     if isinstance(task, SwitchTask) and "longest" in accepted:
         raise PermnetError(f"{config.name} needs arrays: for switch sets choose decompiler")
     offered = {
@@ -38,6 +40,7 @@ def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq
         "input_length": _input_length(config, task),
         "without": config.without,
         "equal": config.equal,
+        "recall": config.recall,
         **{name: getattr(config, name) for name in SIZES},
     }
     return model(**{name: value for name, value in offered.items() if name in accepted})

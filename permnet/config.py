@@ -43,6 +43,8 @@ class ModelConfig:
     """An ablation of Table 6 or 7: fixed-vocab, m_e, m_ind, v_arr; m_d, attn, m_pl, mlogsoft, …"""
     equal: bool = False
     """PermNetI's resolver, our addition: a key meets only queries that are its own token."""
+    recall: bool = False
+    """The decompilers, our addition: positions of tokens said before are scored apart."""
 
 
 @dataclass(frozen=True)

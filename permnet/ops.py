@@ -47,6 +47,14 @@ def equal_tokens(ids: Tensor) -> Tensor:
     return (ids[:, :, None] == ids[:, None]) & ~itself
 
 
+def said_before(ids: Tensor, previous: Tensor) -> Tensor:
+    """Which positions hold a token said by then: ids (B, L), previous (B, T) → (B, T, L)."""
+    holds = previous[:, :, None] == ids[:, None]
+    first = holds.to(torch.int8).argmax(1)  # of equals the first, and 0 where there is none
+    steps = torch.arange(previous.shape[1], device=ids.device)
+    return (steps[:, None] >= first[:, None]) & holds.any(1, keepdim=True)
+
+
 def _as_autocast(*factors: Tensor) -> tuple[Tensor, ...]:
     """The factors of a product as autocast would take them; it does not reach into gradients."""
     kind = factors[0].device.type

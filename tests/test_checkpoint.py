@@ -304,6 +304,11 @@ def test_ablations_that_do_not_fit_are_refused() -> None:
     small(where="PI10", without="m_pl")
 
 
+def test_only_decompilers_recall() -> None:
+    with pytest.raises(PermnetError, match="permneti recalls nothing: leave out recall"):
+        small(recall=True)
+
+
 def test_only_models_with_an_indirect_resolver_know_equal_tokens() -> None:
     with pytest.raises(PermnetError, match="copynet has no keys and queries: leave out equal"):
         small("copynet", equal=True)

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from permnet.batch import Batch, pad
 from permnet.decode import greedy
-from permnet.models import CopyDecompiler, CopyNet, Decompiler
+from permnet.models import CopyDecompiler, CopyNet, Decompiler, Seq2Seq
 from permnet.models.decompiler import taking
 from permnet.vocab import EOS, PAD, SEP, SOS
 from tests.reference import encoder, gru_cell, linear, mlogsoftmax_between, no_pad, softmax
@@ -34,7 +34,7 @@ def drawn(kind: type[nn.Module], seed: int = 0, **options: bool) -> nn.Module:
 
 
 def retold(
-    p: dict[str, Tensor], ids: list[int], previous: list[int], equal: bool
+    p: dict[str, Tensor], ids: list[int], previous: list[int], ours: bool
 ) -> tuple[Tensor, set[str]]:
     """Logits (T, V) of one example, and which of the two attentions won any position."""
     length = len(ids)
@@ -44,10 +44,10 @@ def retold(
     m_d, m_k, m_p = (
         torch.stack([m_e[i] * label[i][c] for i in range(length)]) for c in range(3)
     )  # (16), (17), (18)
-    m_kp = mlogsoftmax_between(m_k @ m_p.T, among=ids if equal else None)  # (21)
+    m_kp = mlogsoftmax_between(m_k @ m_p.T, among=ids if ours else None)  # (21)
     m_dp = mlogsoftmax_between(m_d @ m_k.T) @ m_kp  # (20), (22)
     copy, v_dw = [zero] * length, [zero] * length
-    rows, won = [], set()
+    rows, won, said = [], set(), set()
     for token in previous:
         # Bahdanau et al. 2015: weights from the state before.
         looked = [
@@ -82,18 +82,20 @@ def retold(
         v_pw = torch.stack([linear(p, "resolver.query", row) @ selected for row in m_p])  # (25)
         v_dw = list(m_dp @ v_pw)  # (26)
         ways = [[score] for score in linear(p, "generate", h)]
+        said.add(token)
         for i in range(length):
-            ways[ids[i]].append(copy[i] + v_dw[i])
+            moved = linear(p, "recall", h)[0] if ours and ids[i] in said else zero
+            ways[ids[i]].append(copy[i] + v_dw[i] + moved)
         rows.append(no_pad(torch.stack([torch.stack(w).exp().sum().log() for w in ways])))
     return torch.stack(rows), won
 
 
-@pytest.mark.parametrize("equal", [False, True])
-def test_outputs_and_gradients_are_those_of_the_retelling(equal):
+@pytest.mark.parametrize("ours", [False, True])
+def test_outputs_and_gradients_are_those_of_the_retelling(ours):
     batch, winners = Batch(pad([INPUT]), pad([TARGET])), set()
     for seed in range(8):
-        model = drawn(Decompiler, seed, equal=equal)
-        slow, won = retold(dict(model.named_parameters()), INPUT, batch.previous[0].tolist(), equal)
+        model = drawn(Decompiler, seed, equal=ours, recall=ours)
+        slow, won = retold(dict(model.named_parameters()), INPUT, batch.previous[0].tolist(), ours)
         winners |= won
         fast = model(batch.inputs, batch.previous)[0]
         torch.testing.assert_close(fast, slow, atol=1e-9, rtol=0)
@@ -117,6 +119,17 @@ def test_the_baseline_is_copynet():
         atol=1e-12,
         rtol=0,
     )
+
+
+@pytest.mark.parametrize("kind", [CopyDecompiler, Decompiler])
+def test_steps_recall_what_the_whole_does(kind):
+    model = drawn(kind, recall=True)
+    batch = Batch(pad([INPUT, INPUT[:5]]), pad([TARGET, TARGET[:3]]))
+    whole = model(batch.inputs, batch.previous)
+    torch.testing.assert_close(Seq2Seq.forward(model, batch.inputs, batch.previous), whole)
+    with torch.no_grad():
+        model.recall.bias += 1.0
+    assert not torch.allclose(model(batch.inputs, batch.previous), whole)
 
 
 # ---- the masks ----------------------------------------------------------------------------------
@@ -150,8 +163,8 @@ def test_a_resolver_of_zeros_only_touches_what_is_read():
             parameter.zero_()
         memory = model.encode(batch.inputs)
         state = model.step(memory, model.start(memory), batch.previous[:, 0]).state
-        copy = memory.copy_keys[0] @ state[0]
-        torch.testing.assert_close(memory.scores(state[:, None])[0, 0], copy)
+        copy = memory.copy_keys[0] @ state.v_hidd[0]
+        torch.testing.assert_close(memory.scores(state.v_hidd[:, None])[0, 0], copy)
         reads = model.step(memory, state, torch.tensor([9])).reads
         above = (copy > 0) & (batch.inputs[0] == 9)
         assert above.any()

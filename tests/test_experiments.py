@@ -69,8 +69,9 @@ def test_both_decompilers_have_the_same_size_data_budget_and_number_of_rates() -
         for name, run in runs.items():
             other = "decompiler" if run.model.name == "copy-decompiler" else "copy-decompiler"
             twin = runs[name.replace(run.model.name, other, 1)]
-            equal = other == "decompiler"
-            assert twin == replace(run, model=replace(run.model, name=other, equal=equal))
+            ours = other == "decompiler"
+            model = replace(run.model, name=other, equal=ours, recall=ours)
+            assert twin == replace(run, model=model)
     tried = [(r.benchmark, r.model.name, r.train.rate) for r in SWEEPS["switch-rates"].values()]
     assert len(tried) == len(set(tried)) == 6
 
@@ -92,8 +93,8 @@ def test_names_are_plain_file_names_that_say_what_is_trained() -> None:
 
 @pytest.mark.parametrize(("table", "cell"), CELLS)
 def test_a_cell_trains_what_it_says(table: str, cell) -> None:
-    rates = SWEEPS["switch-rates"] if table == "switch" else {}
-    assert cell.runs.keys() <= SWEEPS[table].keys() | rates.keys()
+    names = (table, "switch-rates", "switch-parts") if table == "switch" else (table,)
+    assert cell.runs.keys() <= {run for name in names for run in SWEEPS[name]}
     seeds = [run.train.seed for run in cell.runs.values()]
     assert seeds == list(range(len(seeds)))
     first = next(iter(cell.runs.values()))

@@ -17,7 +17,7 @@ from permnet.batch import Batch, pad
 from permnet.decode import beam, greedy
 from permnet.errors import PermnetError
 from permnet.models import MODELS, DirectResolver, IndirectResolver, PermNetD, PermNetI
-from permnet.models.base import Seq2Seq, Step, take_rows
+from permnet.models.base import Seq2Seq, Step, join_rows, take_rows
 from permnet.vocab import EOS, PAD, SEP, SOS, SPECIALS
 
 V = 11  # ids in the vocabulary of these tests
@@ -217,6 +217,8 @@ def test_rows_of_memory_and_state_can_be_taken(case, seed):
     taken = model.step(take_rows(memory, order), take_rows(state, order), previous[order])
     assert all(len(leaf) == 3 for leaf in leaves(memory) + leaves(step))
     close(leaves(taken), leaves(take_rows(step, order)))
+    joined = join_rows([take_rows(step, torch.tensor([row])) for row in order.tolist()])
+    close(leaves(joined), leaves(take_rows(step, order)))
     if step.positions is not None:
         assert step.positions.shape == batch.inputs.shape
         assert not step.positions[batch.inputs == PAD].any()

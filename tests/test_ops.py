@@ -59,6 +59,13 @@ def test_equal_tokens_are_those_of_other_positions(ids):
     assert fast.tolist() == slow
 
 
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.lists(st.integers(0, 4), min_size=1))
+def test_said_before_is_every_token_up_to_a_step(ids, previous):
+    fast = ops.said_before(torch.tensor([ids]), torch.tensor([previous]))[0]
+    slow = [[token in previous[: t + 1] for token in ids] for t in range(len(previous))]
+    assert fast.tolist() == slow
+
+
 @given(seeds, sizes, sizes, sizes)
 def test_antidiagonal_sum_is_its_twin(seed, n, p, t):
     v_arr, v_ind = random(seed, 2, n), random(seed + 1, 2, t, p)

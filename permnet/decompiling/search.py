@@ -12,13 +12,14 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from permnet.decode import Answers
 from permnet.models import Seq2Seq
-from permnet.models.base import take_rows
+from permnet.models.base import join_rows, take_rows
 from permnet.vocab import EOS, PAD
 
 BRANCHES = 4  # tokens at a place, the likeliest included
@@ -31,13 +32,13 @@ class Place:
 
     said: tuple[int, ...]
     score: float
-    state: Tensor
+    state: Any
 
 
 class Deviations:
     """Answers to a batch of questions beyond the greedy ones, which must have been recorded.
 
-    The model's state is one tensor, (B, …); an answer has at most `most` tokens behind a place.
+    An answer has at most `most` tokens behind a place.
     """
 
     def __init__(self, model: Seq2Seq, greedy: Answers, most: int) -> None:
@@ -64,14 +65,14 @@ class Deviations:
         self.waiting[row] = []
         logits = torch.stack([step.logits[row] for step in self.greedy.steps]).float()
         chance, said = torch.log_softmax(logits, dim=-1).topk(BRANCHES)
-        states = [step.state[row] for step in self.greedy.steps]
-        self._note(row, (), 0.0, said, chance, states)
+        states = [step.state for step in self.greedy.steps]
+        self._note(row, (), 0.0, said, chance, states, row)
 
     @torch.no_grad()
     def _follow(self, chosen: list[tuple[int, Place]]) -> list[tuple[int, list[int]]]:
         """Go on greedily from each place to the end."""
         memory = take_rows(self.greedy.memory, torch.tensor([row for row, _ in chosen]))
-        state = torch.stack([place.state for _, place in chosen])
+        state = join_rows([place.state for _, place in chosen])
         previous = torch.tensor([place.said[-1] for _, place in chosen])
         done = torch.zeros_like(previous, dtype=torch.bool)
         tokens, chances, states = [], [], []
@@ -87,7 +88,7 @@ class Deviations:
                 break
         said, chance = torch.stack(tokens, 1), torch.stack(chances, 1)
         answers = (
-            (row, self._note(row, at.said, at.score, said[i], chance[i], [s[i] for s in states]))
+            (row, self._note(row, at.said, at.score, said[i], chance[i], states, i))
             for i, (row, at) in enumerate(chosen)
         )
         return [(row, ids) for row, ids in answers if ids is not None]
@@ -99,12 +100,13 @@ class Deviations:
         score: float,
         said: Tensor,
         chance: Tensor,
-        states: list[Tensor],
+        states: list[Any],
+        at_row: int,
     ) -> list[int] | None:
         """Put by the deviations from what was said (T, BRANCHES) after `before`; the whole answer.
 
         With the log-probability of what was said before, and the states in which each of the
-        tokens is read.
+        tokens is read, of which `at_row` is this answer's row.
         """
         ids = said[:, 0].tolist()
         length = ids.index(EOS) + 1 if EOS in ids else len(ids)
@@ -114,7 +116,8 @@ class Deviations:
         for loss, at in zip(losses.tolist(), which.tolist(), strict=True):
             t, branch = divmod(at, BRANCHES - 1)
             tokens = (*before, *ids[:t], int(said[t, branch + 1]))
-            deviation = Place(tokens, so_far[t] + float(chance[t, branch + 1]), states[t])
+            state = take_rows(states[t], torch.tensor([at_row]))
+            deviation = Place(tokens, so_far[t] + float(chance[t, branch + 1]), state)
             guess = so_far[-1] + loss
             heapq.heappush(self.waiting[row], (-guess, next(self.number), deviation))
         return [*before, *ids[: length - 1]] if EOS in ids else None

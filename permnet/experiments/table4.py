@@ -53,7 +53,7 @@ TABLE = Table(
         _ours(100, "direct"),
         _ours(100, "patient", epochs=80, evaluate_every=8),
         _ours(100, "wide", hidden=256, epochs=40, evaluate_every=4),
-        _ours(100, "equal", equal=True, epochs=20),
+        _ours(100, "equal", equal=True, epochs=40, evaluate_every=4),
         _ours(100, "calm", rate=0.0005, grow=(10, 40), grow_epochs=10, epochs=20),
         _ours(100, "leap", grow=(40,), grow_epochs=12, epochs=20),
     ),

@@ -8,11 +8,13 @@
 Shapes: `inputs` (B, L) ids between `<sos>` and `<eos>`, padded on the right with `<pad>`;
 `previous` (B, T), the tokens before each output: `<sos>` and the targets but the last. Memory,
 state and step are frozen dataclasses of tensors whose first axis is the batch; nothing is kept on
-the module. `take_rows` re-orders any of them, as a beam search must.
+the module. `take_rows` re-orders any of them, as a beam search must, and `join_rows` puts several
+together.
 """
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -80,6 +82,19 @@ def take_rows(tree: Tree, rows: Tensor) -> Tree:
         parts = {f.name: take_rows(getattr(tree, f.name), rows) for f in dataclasses.fields(tree)}
         return type(tree)(**parts)
     return tree
+
+
+def join_rows(trees: Sequence[Any]) -> Any:
+    """The rows of several memories, states or steps of one form, one after the other."""
+    first = trees[0]
+    if isinstance(first, Tensor):
+        return torch.cat(list(trees))
+    if isinstance(first, tuple):
+        return tuple(join_rows(parts) for parts in zip(*trees, strict=True))
+    if dataclasses.is_dataclass(first) and not isinstance(first, type):
+        names = [f.name for f in dataclasses.fields(first)]
+        return type(first)(**{n: join_rows([getattr(t, n) for t in trees]) for n in names})
+    return first
 
 
 def check_ablation(

@@ -18,6 +18,10 @@ the same with an `IndirectResolver` on the same encoder states; it differs in th
 A resolver of zeros leaves every score as it is; the selective read then passes over positions with
 scores not above 0, and v_attn is the mean of the encoder's states.
 
+`recall` is our addition to either: the scores of positions whose token has been said before move by
+one number, a linear map of the writer's state. A block with several labels is several data of one
+query, alike to the resolver, and whether another one follows is whether one of them is unsaid.
+
 Scores are linear in the writer's state, so those of all positions are one product with the sum of
 both keys; the two are told apart only where the previous token stands. Teacher-forced, the steps
 are walked in kernels/writer.py. Inputs are long (L 1,300, T 420): nothing of size (B, T, L, 2H)
@@ -37,7 +41,14 @@ from permnet.models.attention import AdditiveAttention
 from permnet.models.base import Seq2Seq, Step, without_pad
 from permnet.models.recurrent import GRU, BiGRU
 from permnet.models.resolver import IndirectMemory, IndirectResolver
-from permnet.ops import dot_rows, dot_some_rows, generate_or_copy, masked_softmax, sum_some_rows
+from permnet.ops import (
+    dot_rows,
+    dot_some_rows,
+    generate_or_copy,
+    masked_softmax,
+    said_before,
+    sum_some_rows,
+)
 from permnet.vocab import PAD, SOS, SPECIALS
 
 
@@ -76,6 +87,14 @@ class DecompilerMemory:
 
 
 @dataclass(frozen=True)
+class DecompilerState:
+    """v_hidd (B, 2H); where a model recalls, which positions hold tokens said so far (B, L)."""
+
+    v_hidd: Tensor
+    said: Tensor
+
+
+@dataclass(frozen=True)
 class Reads:
     """The weights (B, L) by which the writer read the input before a token.
 
@@ -111,10 +130,15 @@ def taking(
 
 
 class _Decompiler(Seq2Seq):
-    """Its state is the writer's: (B, 2H)."""
-
     def __init__(
-        self, vocab_size: int, embedding: int, hidden: int, resolves: bool, equal: bool = False
+        self,
+        vocab_size: int,
+        embedding: int,
+        hidden: int,
+        recall: bool,
+        *,
+        resolves: bool = False,
+        equal: bool = False,
     ) -> None:
         super().__init__()
         size, reads = 2 * hidden, 3 if resolves else 2
@@ -128,6 +152,7 @@ class _Decompiler(Seq2Seq):
         self.resolver = None
         if resolves:
             self.resolver = IndirectResolver(size, size, vocab_size, equal=equal)
+        self.recall = nn.Linear(size, 1) if recall else None
 
     def encode(self, inputs: Tensor) -> DecompilerMemory:
         mask = inputs != PAD
@@ -150,21 +175,27 @@ class _Decompiler(Seq2Seq):
             references=references,
         )
 
-    def start(self, memory: DecompilerMemory) -> Tensor:
-        return memory.v_last
+    def start(self, memory: DecompilerMemory) -> DecompilerState:
+        said = torch.zeros_like(memory.mask if self.recall is not None else memory.mask[:, :0])
+        return DecompilerState(memory.v_last, said)
 
-    def step(self, memory: DecompilerMemory, state: Tensor, previous: Tensor) -> DecompilerStep:
-        reads = self._reads(memory, state, previous)
+    def step(
+        self, memory: DecompilerMemory, state: DecompilerState, previous: Tensor
+    ) -> DecompilerStep:
+        reads = self._reads(memory, state.v_hidd, previous)
         weights = [w for w in (reads.selective, reads.attention, reads.query) if w is not None]
         read = (torch.stack(weights, dim=1) @ memory.m_e).flatten(1)
         x = torch.cat([self.embedding(previous), read], dim=-1)
-        v_hidd = self.decoder.step(x, state)
-        scores = memory.scores(v_hidd[:, None])
+        v_hidd = self.decoder.step(x, state.v_hidd)
+        said = state.said
+        if self.recall is not None:
+            said = said | (memory.ids == previous[:, None])
+        scores = self._scores(memory, v_hidd[:, None], said[:, None])
         logits = self._logits(memory, v_hidd[:, None], scores)[:, 0]
         taken = torch.exp(scores[:, 0] - logits.logsumexp(-1, keepdim=True))
         return DecompilerStep(
             logits=logits,
-            state=v_hidd,
+            state=DecompilerState(v_hidd, said),
             positions=taken.masked_fill(~memory.mask, 0.0),
             reads=reads,
         )
@@ -195,7 +226,8 @@ class _Decompiler(Seq2Seq):
             self.decoder.b_hh,
         )
         with torch.autocast(inputs.device.type, enabled=False):  # 8 bits are too few for scores
-            return self._logits(memory, v_hidd, memory.scores(v_hidd))
+            said = said_before(inputs, previous) if self.recall is not None else None
+            return self._logits(memory, v_hidd, self._scores(memory, v_hidd, said))
 
     def _reads(self, memory: DecompilerMemory, v_hidd: Tensor, previous: Tensor) -> Reads:
         looked = self.attention(v_hidd[:, None], memory.attention_keys)[:, 0]
@@ -206,6 +238,11 @@ class _Decompiler(Seq2Seq):
         selective, query = taking(memory, holds, previous, copy, v_dw)
         return Reads(selective, masked_softmax(looked, memory.mask), query)
 
+    def _scores(self, memory: DecompilerMemory, v_hidd: Tensor, said: Tensor | None) -> Tensor:
+        """Of all positions: (B, T, 2H) and where they hold what was said (B, T, L) → (B, T, L)."""
+        scores = memory.scores(v_hidd)
+        return scores if self.recall is None else scores + self.recall(v_hidd) * said
+
     def _logits(self, memory: DecompilerMemory, v_hidd: Tensor, scores: Tensor) -> Tensor:
         """log Σ exp over all the ways to say a token: (B, T, 2H), (B, T, L) → (B, T, V)."""
         return without_pad(generate_or_copy(self.generate(v_hidd), scores, memory.ids))
@@ -214,14 +251,21 @@ class _Decompiler(Seq2Seq):
 class CopyDecompiler(_Decompiler):
     """The baseline: CopyNet, fit for long inputs."""
 
-    def __init__(self, vocab_size: int, embedding: int = 128, hidden: int = 32) -> None:
-        super().__init__(vocab_size, embedding, hidden, resolves=False)
+    def __init__(
+        self, vocab_size: int, embedding: int = 128, hidden: int = 32, recall: bool = False
+    ) -> None:
+        super().__init__(vocab_size, embedding, hidden, recall)
 
 
 class Decompiler(_Decompiler):
     """The baseline extended with PermNetI; `equal` is the resolver's."""
 
     def __init__(
-        self, vocab_size: int, embedding: int = 128, hidden: int = 32, equal: bool = False
+        self,
+        vocab_size: int,
+        embedding: int = 128,
+        hidden: int = 32,
+        recall: bool = False,
+        equal: bool = False,
     ) -> None:
-        super().__init__(vocab_size, embedding, hidden, resolves=True, equal=equal)
+        super().__init__(vocab_size, embedding, hidden, recall, resolves=True, equal=equal)
