@@ -1,8 +1,8 @@
 """The switch sets: the copying baseline and the same extended with PermNetI (section 4.5).
 
 The extension comes with our additions, `equal` and `recall`; what each part is worth is seen on
-switch-6-raw (`PARTS`). All have the same size, data and budget. The rate of each model is chosen
-among three by the validation split of switch-6-raw, in runs of a fifth of the epochs.
+switch-6-raw (`PARTS`). All have the same size, data and budget. The rate comes from
+trials (docs/log.md); three for each model, in a fifth of the epochs, are to confirm it.
 """
 
 from dataclasses import replace
