@@ -15,17 +15,14 @@ FIXED_LENGTH = (*DirectResolver.FIXED, *IndirectResolver.FIXED)
 """Ablations that work at one input length only."""
 
 
-def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq:
-    """An untrained model, its weights drawn from torch's global generator."""
+def check_model(config: ModelConfig, task: Task | SwitchTask) -> None:
+    """Refuses what cannot be built for a task, whatever its vocabulary."""
     if config.name not in MODELS:
         raise unknown("model", config.name, MODELS)
     for name in SIZES:
         if not 1 <= getattr(config, name) <= LARGEST:
             raise PermnetError(f"model.{name} is 1 to {LARGEST}, not {getattr(config, name)}")
-    if vocab.reserved > LARGEST:
-        raise PermnetError(f"a vocabulary reserves up to {LARGEST} ids, not {vocab.reserved}")
-    model = MODELS[config.name]
-    accepted = inspect.signature(model).parameters
+    accepted = inspect.signature(MODELS[config.name]).parameters
     if config.without is not None and "without" not in accepted:
         raise PermnetError(f"{config.name} has no ablations: leave out without={config.without!r}")
     if config.equal and "equal" not in accepted:
@@ -34,6 +31,16 @@ def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq
         raise PermnetError(f"{config.name} recalls nothing: leave out recall")
     if isinstance(task, SwitchTask) and "longest" in accepted:
         raise PermnetError(f"{config.name} needs arrays: for switch sets choose decompiler")
+    _input_length(config, task)
+
+
+def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq:
+    """An untrained model, its weights drawn from torch's global generator."""
+    check_model(config, task)
+    if vocab.reserved > LARGEST:
+        raise PermnetError(f"a vocabulary reserves up to {LARGEST} ids, not {vocab.reserved}")
+    model = MODELS[config.name]
+    accepted = inspect.signature(model).parameters
     offered = {
         "vocab_size": len(vocab),
         "longest": task.size if isinstance(task, Task) else None,

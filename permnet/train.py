@@ -18,6 +18,7 @@ import torch
 from lightning_fabric import Fabric
 from lightning_fabric.strategies.ddp import DDPStrategy
 
+from permnet.build import check_model
 from permnet.config import Run, to_json
 from permnet.display import progress_bar
 from permnet.errors import PermnetError
@@ -145,6 +146,7 @@ def check(
     run: Run, bench: Benchmark | SwitchBenchmark, processes: int, test_limit: int | None
 ) -> None:
     """Refuses settings that cannot work, before anything is written."""
+    check_model(run.model, bench.task)
     c, longest = run.train, bench.task.longest
     sizes = {name: bench.size(name) for name in SPLITS}
     drawn = isinstance(bench, Benchmark)

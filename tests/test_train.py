@@ -405,6 +405,24 @@ def test_time_budget_stops_with_a_checkpoint_and_resuming_ends_the_same(
 
 
 @pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (ModelConfig("permneti", recall=True), "recalls nothing"),
+        (ModelConfig("copynet", equal=True), "no keys and queries"),
+        (ModelConfig("gru", without="attn"), "no ablations"),
+        (ModelConfig("permneti", without="m_pl"), "inputs of one length"),
+        (ModelConfig("permneti", hidden=0), "model.hidden is 1 to"),
+    ],
+)
+def test_models_that_cannot_be_built_are_refused_before_anything_is_written(
+    tmp_path: Path, model: ModelConfig, message: str
+) -> None:
+    with pytest.raises(PermnetError, match=message):
+        train(replace(small(), model=model), tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"batch": 513}, "train.batch is 1 to 512, the number of examples, not 513"),
