@@ -117,10 +117,11 @@ def ascending(program: Program) -> Skeleton | None:
 def by_model(model: str) -> Method:
     def method(programs: list[Program]) -> Outcome:
         text = compile_c("\n".join([PRELUDE, *(p.text for p in programs)])).decode()
+        smallest = min(functions(text), key=lambda function: len(function.lines))
         loading = time.perf_counter()
         pipeline = Pipeline.load(model)
         loaded = time.perf_counter()
-        pipeline.each([min(functions(text), key=lambda function: len(function.lines))])
+        pipeline.each([smallest])
         alone = time.perf_counter()
         began = spent()
         answers = pipeline.each(functions(text))

@@ -47,12 +47,14 @@ def equal_tokens(ids: Tensor) -> Tensor:
     return (ids[:, :, None] == ids[:, None]) & ~itself
 
 
-def said_before(ids: Tensor, previous: Tensor) -> Tensor:
-    """Which positions hold a token said by then: ids (B, L), previous (B, T) → (B, T, L)."""
-    holds = previous[:, :, None] == ids[:, None]
-    first = holds.to(torch.int8).argmax(1)  # of equals the first, and 0 where there is none
-    steps = torch.arange(previous.shape[1], device=ids.device)
-    return (steps[:, None] >= first[:, None]) & holds.any(1, keepdim=True)
+def taken(holds: Tensor, scores: Tensor, generated: Tensor) -> Tensor:
+    """The share of each position in saying a token: (…, L), (…, L), (…) → (…, L).
+
+    Given that it was said: generating it is a way, too. `holds` is where the token stands.
+    """
+    scores = scores.masked_fill(~holds, -torch.inf)
+    ways = torch.cat([scores, generated[..., None]], dim=-1).logsumexp(-1, keepdim=True)
+    return torch.exp(scores - ways)
 
 
 def _as_autocast(*factors: Tensor) -> tuple[Tensor, ...]:

@@ -47,7 +47,8 @@ def retold(
     m_kp = mlogsoftmax_between(m_k @ m_p.T, among=ids if ours else None)  # (21)
     m_dp = mlogsoftmax_between(m_d @ m_k.T) @ m_kp  # (20), (22)
     copy, v_dw = [zero] * length, [zero] * length
-    rows, won, said = [], set(), set()
+    rows, won = [], set()
+    ways, recalled = [], [zero] * length
     for token in previous:
         # Bahdanau et al. 2015: weights from the state before.
         looked = [
@@ -63,6 +64,13 @@ def retold(
             won.add("copy")
             for i, share in zip(left, softmax([copy[i] for i in left]), strict=True):
                 read = read + share * m_e[i]
+        # What the previous token was taken from, among all ways to say it.
+        if ours and token != SOS:
+            total = sum(score.exp() for score in ways[token])
+            for i in range(length):
+                if ids[i] == token:
+                    share = (copy[i] + v_dw[i]).exp() / total
+                    recalled[i] = recalled[i] + share.detach()
         # The query attention, unless copying says more.
         v_selected = [
             v_dw[i] if ids[i] == token and token >= 4 and v_dw[i] > copy[i] else zero
@@ -82,11 +90,13 @@ def retold(
         v_pw = torch.stack([linear(p, "resolver.query", row) @ selected for row in m_p])  # (25)
         v_dw = list(m_dp @ v_pw)  # (26)
         ways = [[score] for score in linear(p, "generate", h)]
-        said.add(token)
         for i in range(length):
-            moved = linear(p, "recall", h)[0] if ours and ids[i] in said else zero
-            ways[ids[i]].append(copy[i] + v_dw[i] + moved)
-        rows.append(no_pad(torch.stack([torch.stack(w).exp().sum().log() for w in ways])))
+            ways[ids[i]].append(copy[i] + v_dw[i])
+        moved = [[score] for score in linear(p, "generate", h)]
+        for i in range(length):
+            more = linear(p, "recall", h)[0] * recalled[i] if ours else zero
+            moved[ids[i]].append(copy[i] + v_dw[i] + more)
+        rows.append(no_pad(torch.stack([torch.stack(w).exp().sum().log() for w in moved])))
     return torch.stack(rows), won
 
 

@@ -72,8 +72,11 @@ def test_both_decompilers_have_the_same_size_data_budget_and_number_of_rates() -
             ours = other == "decompiler"
             model = replace(run.model, name=other, equal=ours, recall=ours)
             assert twin == replace(run, model=model)
-    tried = [(r.benchmark, r.model.name, r.train.rate) for r in SWEEPS["switch-rates"].values()]
-    assert len(tried) == len(set(tried)) == 6
+    tried = [
+        (r.benchmark, r.model.name, r.train.rate, r.train.epochs)
+        for r in SWEEPS["switch-rates"].values()
+    ]
+    assert len(tried) == len(set(tried)) == 8
 
 
 def test_a_name_stands_for_one_run_and_a_run_has_one_name() -> None:

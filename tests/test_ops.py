@@ -59,11 +59,13 @@ def test_equal_tokens_are_those_of_other_positions(ids):
     assert fast.tolist() == slow
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.lists(st.integers(0, 4), min_size=1))
-def test_said_before_is_every_token_up_to_a_step(ids, previous):
-    fast = ops.said_before(torch.tensor([ids]), torch.tensor([previous]))[0]
-    slow = [[token in previous[: t + 1] for token in ids] for t in range(len(previous))]
-    assert fast.tolist() == slow
+@given(seeds, st.lists(st.booleans(), min_size=1, max_size=6))
+def test_taken_are_the_shares_of_positions_beside_generating(seed, holds):
+    scores, generated = random(seed, len(holds)) * 4, random(seed + 1, 1)[0] * 4
+    shares = ops.taken(torch.tensor(holds), scores, generated)
+    ways = [score.exp() if held else 0.0 for score, held in zip(scores, holds, strict=True)]
+    total = sum(ways) + generated.exp()
+    torch.testing.assert_close(shares, torch.tensor([way / total for way in ways]).to(shares))
 
 
 @given(seeds, sizes, sizes, sizes)

@@ -18,9 +18,11 @@ the same with an `IndirectResolver` on the same encoder states; it differs in th
 A resolver of zeros leaves every score as it is; the selective read then passes over positions with
 scores not above 0, and v_attn is the mean of the encoder's states.
 
-`recall` is our addition to either: the scores of positions whose token has been said before move by
-one number, a linear map of the writer's state. A block with several labels is several data of one
-query, alike to the resolver, and whether another one follows is whether one of them is unsaid.
+`recall` is our addition to either: as far as tokens so far were taken from a position, its score
+moves by one number, a linear map of the writer's state. A block with several labels is several data
+of one query, alike to the resolver, and whether another follows is whether one is not taken yet. It
+is counted by position, not by token: the number of a label may have been said as another's operand.
+Shares are those before any recalling, and no gradient goes into them.
 
 Scores are linear in the writer's state, so those of all positions are one product with the sum of
 both keys; the two are told apart only where the previous token stands. Teacher-forced, the steps
@@ -46,8 +48,8 @@ from permnet.ops import (
     dot_some_rows,
     generate_or_copy,
     masked_softmax,
-    said_before,
     sum_some_rows,
+    taken,
 )
 from permnet.vocab import PAD, SOS, SPECIALS
 
@@ -88,10 +90,10 @@ class DecompilerMemory:
 
 @dataclass(frozen=True)
 class DecompilerState:
-    """v_hidd (B, 2H); where a model recalls, which positions hold tokens said so far (B, L)."""
+    """v_hidd (B, 2H); where a model recalls, how much was taken from each position (B, L)."""
 
     v_hidd: Tensor
-    said: Tensor
+    recalled: Tensor
 
 
 @dataclass(frozen=True)
@@ -176,8 +178,8 @@ class _Decompiler(Seq2Seq):
         )
 
     def start(self, memory: DecompilerMemory) -> DecompilerState:
-        said = torch.zeros_like(memory.mask if self.recall is not None else memory.mask[:, :0])
-        return DecompilerState(memory.v_last, said)
+        width = memory.ids.shape[1] if self.recall is not None else 0
+        return DecompilerState(memory.v_last, memory.v_last.new_zeros(len(memory.ids), width))
 
     def step(
         self, memory: DecompilerMemory, state: DecompilerState, previous: Tensor
@@ -186,17 +188,17 @@ class _Decompiler(Seq2Seq):
         weights = [w for w in (reads.selective, reads.attention, reads.query) if w is not None]
         read = (torch.stack(weights, dim=1) @ memory.m_e).flatten(1)
         x = torch.cat([self.embedding(previous), read], dim=-1)
-        v_hidd = self.decoder.step(x, state.v_hidd)
-        said = state.said
+        v_hidd, recalled = self.decoder.step(x, state.v_hidd), state.recalled
+        scores = memory.scores(v_hidd[:, None])
         if self.recall is not None:
-            said = said | (memory.ids == previous[:, None])
-        scores = self._scores(memory, v_hidd[:, None], said[:, None])
-        logits = self._logits(memory, v_hidd[:, None], scores)[:, 0]
-        taken = torch.exp(scores[:, 0] - logits.logsumexp(-1, keepdim=True))
+            recalled = recalled + self._taken(memory, state.v_hidd, previous)
+            scores = scores + (self.recall(v_hidd) * recalled)[:, None]
+        logits = _logits(memory, self.generate(v_hidd[:, None]), scores)[:, 0]
+        positions = torch.exp(scores[:, 0] - logits.logsumexp(-1, keepdim=True))
         return DecompilerStep(
             logits=logits,
-            state=DecompilerState(v_hidd, said),
-            positions=taken.masked_fill(~memory.mask, 0.0),
+            state=DecompilerState(v_hidd, recalled),
+            positions=positions.masked_fill(~memory.mask, 0.0),
             reads=reads,
         )
 
@@ -226,26 +228,56 @@ class _Decompiler(Seq2Seq):
             self.decoder.b_hh,
         )
         with torch.autocast(inputs.device.type, enabled=False):  # 8 bits are too few for scores
-            said = said_before(inputs, previous) if self.recall is not None else None
-            return self._logits(memory, v_hidd, self._scores(memory, v_hidd, said))
+            scores, generated = memory.scores(v_hidd), self.generate(v_hidd)
+            if self.recall is not None:
+                with torch.no_grad():
+                    recalled = _recalled(memory, previous, scores, generated)
+                scores = scores + self.recall(v_hidd) * recalled
+            return _logits(memory, generated, scores)
 
     def _reads(self, memory: DecompilerMemory, v_hidd: Tensor, previous: Tensor) -> Reads:
         looked = self.attention(v_hidd[:, None], memory.attention_keys)[:, 0]
-        holds = (memory.ids == previous[:, None]) & (previous != SOS)[:, None]
+        holds = _holds(memory, previous)
         copy, v_dw = dot_some_rows(memory.copy_keys, v_hidd, holds), None
         if (asked := memory.references) is not None:
             v_dw = dot_some_rows(asked.asking, v_hidd, holds) + asked.bias  # Eq. 25, Eq. 26
         selective, query = taking(memory, holds, previous, copy, v_dw)
         return Reads(selective, masked_softmax(looked, memory.mask), query)
 
-    def _scores(self, memory: DecompilerMemory, v_hidd: Tensor, said: Tensor | None) -> Tensor:
-        """Of all positions: (B, T, 2H) and where they hold what was said (B, T, L) → (B, T, L)."""
-        scores = memory.scores(v_hidd)
-        return scores if self.recall is None else scores + self.recall(v_hidd) * said
+    @torch.no_grad()
+    def _taken(self, memory: DecompilerMemory, v_hidd: Tensor, said: Tensor) -> Tensor:
+        """The positions' shares in saying a token in this state: (B, 2H), (B) → (B, L)."""
+        holds = _holds(memory, said)
+        scores = dot_some_rows(memory.merged, v_hidd, holds)
+        if memory.references is not None:
+            scores = scores + memory.references.bias
+        generated = (self.generate.weight[said] * v_hidd).sum(-1) + self.generate.bias[said]
+        return taken(holds, scores, generated)
 
-    def _logits(self, memory: DecompilerMemory, v_hidd: Tensor, scores: Tensor) -> Tensor:
-        """log Σ exp over all the ways to say a token: (B, T, 2H), (B, T, L) → (B, T, V)."""
-        return without_pad(generate_or_copy(self.generate(v_hidd), scores, memory.ids))
+
+def _holds(memory: DecompilerMemory, said: Tensor) -> Tensor:
+    """Where tokens stand that were said, (B, …) → (B, …, L): `<sos>`, not said, nowhere."""
+    ids = memory.ids.view(len(said), *[1] * (said.ndim - 1), -1)
+    return (ids == said[..., None]) & (said != SOS)[..., None]
+
+
+def _recalled(
+    memory: DecompilerMemory, previous: Tensor, scores: Tensor, generated: Tensor
+) -> Tensor:
+    """How much was taken from each position before every step: (B, T, L).
+
+    previous (B, T); scores of positions (B, T, L) and of generating (B, T, V), as each step has
+    them for the token that the next one reads.
+    """
+    said = previous[:, 1:]
+    chance = generated[:, :-1].gather(-1, said[..., None])[..., 0]
+    shares = taken(_holds(memory, said), scores[:, :-1], chance)
+    return F.pad(shares.cumsum(1), (0, 0, 1, 0))
+
+
+def _logits(memory: DecompilerMemory, generated: Tensor, scores: Tensor) -> Tensor:
+    """log Σ exp over all the ways to say a token: (B, T, V), (B, T, L) → (B, T, V)."""
+    return without_pad(generate_or_copy(generated, scores, memory.ids))
 
 
 class CopyDecompiler(_Decompiler):
