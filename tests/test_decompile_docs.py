@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+SHIPPED = "copy-decompiler switch-20"
 PAGE = (ROOT / "docs" / "decompile.md").read_text()
 
 
@@ -31,29 +32,41 @@ def test_verification() -> None:
 
 
 def test_decompilers() -> None:
-    rows = results("decompilers")["switch-10"]["rows"]
+    found = results("decompilers")["switch-10"]["rows"]
+    rows = {name: row for name, row in found.items() if "validation" not in name}
+    assert {row["count"] for row in rows.values()} == {1000}
     columns = ("switch", "partition", "skeleton", "same_c", "verified", "wrong_verified")
     expected = [
         [
             name,
-            *("–" if row[column] is None else str(row[column]) for column in columns),
+            *("–" if row[column] is None else f"{row[column]:,}" for column in columns),
             f"{row['seconds_per_function']:.4f}",
         ]
         for name, row in rows.items()
-        if row["count"] == 100
     ]
     assert table("decompilers") == expected
 
 
 def test_sizes() -> None:
     found = results("decompilers")
-    rows = {name: found[name]["rows"]["copy-decompiler switch-20"] for name in found}
+    rows = {name: found[name]["rows"][SHIPPED] for name in found}
     columns = ("skeleton", "same_c", "verified", "wrong_verified")
+    assert {row["count"] for row in rows.values()} == {1000}
     assert table("sizes") == [
-        [name, *(str(row[c]) for c in columns), f"{row['seconds_per_function']:.2f}"]
+        [name, *(f"{row[c]:,}" for c in columns), f"{row['seconds_per_function']:.2f}"]
         for name in ("switch-6", "switch-10", "switch-20")
-        if (row := rows[name])["count"] == 100
+        if (row := rows[name])
     ]
+
+
+def test_readme() -> None:
+    found = results("decompilers")
+    rows = [found[name]["rows"] for name in ("switch-6", "switch-10", "switch-20")]
+    verified = [row[SHIPPED]["verified"] for row in rows]
+    seconds = [rows[1][name]["seconds_per_function"] for name in ("angr", SHIPPED)]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert "{}, {} and {} come back verified".format(*verified) in readme
+    assert f"takes {seconds[0] / seconds[1]:.0f} times less CPU time than with angr" in readme
 
 
 def test_rules() -> None:
