@@ -44,7 +44,7 @@ class ModelConfig:
     equal: bool = False
     """PermNetI's resolver, our addition: a key meets only queries that are its own token."""
     recall: bool = False
-    """The decompilers, our addition: positions of tokens said before are scored apart."""
+    """The decompilers, our addition: positions that were taken from before are scored apart."""
 
 
 @dataclass(frozen=True)
