@@ -32,7 +32,10 @@ def find_compiler(cc: str = "gcc") -> tuple[str, str]:
     """Where the compiler lies, and the first line of what it says of its version."""
     path = shutil.which(cc)
     if path is None:
-        raise PermnetError(f"{cc} is not installed: apt install gcc (12 made the shipped data)")
+        package = Path(cc).name
+        raise PermnetError(
+            f"{cc} is not installed: apt install {package} (gcc 12 made the shipped data)"
+        )
     run = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
     return path, run.stdout.partition("\n")[0]
 
