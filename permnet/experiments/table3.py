@@ -1,7 +1,6 @@
 """Table 3: all models on indirect indexing, lengths 1-10, 10 and 20."""
 
 from permnet.experiments.tables import (
-    Cell,
     Table,
     cell,
     fair_attention,
@@ -9,27 +8,8 @@ from permnet.experiments.tables import (
     own,
     quick,
     related,
+    small,
 )
-
-
-def _narrow(label: str, *, equal: bool) -> Cell:
-    """PI20 for a CPU, in minutes: with keys that meet equal tokens only, and its twin without."""
-    return own(
-        label,
-        "permneti/PI20",
-        model={"embedding": 64, "hidden": 32, "equal": equal},
-        batch=256,
-        rate=0.002,
-        schedule="cosine",
-        warmup=100,
-        epochs=4,
-        z_loss=1e-4,
-        evaluate_every=1,
-        evaluate_limit=2000,
-        note=f"H 32, {'keys meet equal tokens only, ' if equal else ''}batch 256, rate 0.002, "
-        "cosine, 4 epochs, z-loss 0.0001; minutes on a CPU",
-    )
-
 
 TABLE = Table(
     "table3",
@@ -76,8 +56,17 @@ TABLE = Table(
             note="H 32, batch 512, rate 0.004, cosine, unseen tokens; minutes on a CPU",
         ),
         quick("permneti/PI20", rate=0.001),
-        _narrow("narrow", equal=False),
-        _narrow("equal", equal=True),
+        small("permneti/PI10"),
+        small("permneti/PI20", label="narrow", rate=0.002, epochs=4, seeds=1),
+        small(
+            "permneti/PI20",
+            label="equal",
+            rate=0.002,
+            epochs=4,
+            seeds=1,
+            model={"equal": True},
+            note="keys meet equal tokens only",
+        ),
         *other_rates("gru/PI10", "gru-attention/PI10", "copynet/PI10", "transformer/PI10"),
     ),
     notes=(

@@ -1,11 +1,13 @@
 """Table 7: PermNetI without one of its parts."""
 
-from permnet.experiments.tables import Cell, Table, cell
+from permnet.experiments.tables import Cell, Table, cell, small
 
 
 def _without(part: str, length: int, ta: float | None = None, wea: float | None = None) -> Cell:
     return cell(f"permneti/PI{length}", ta, wea, without=part, seeds=3 if length == 10 else 1)
 
+
+ABLATIONS = ("fixed-vocab", "m_d+m_k+m_p", "m_d", "attn", "m_pl", "mlogsoft")
 
 TABLE = Table(
     "table7",
@@ -27,6 +29,10 @@ TABLE = Table(
     more=(
         *(_without(part, 20) for part in ("fixed-vocab", "m_d+m_k+m_p", "m_d", "m_pl")),
         *(_without(part, 40) for part in ("fixed-vocab", "m_d+m_k+m_p", "m_d", "m_pl", "mlogsoft")),
+    ),
+    ours=(
+        small("permneti/PI10"),
+        *(small("permneti/PI10", without=part) for part in ABLATIONS),
     ),
     notes=("Without `m_pl` the model works at one input length only.",),
 )

@@ -84,15 +84,22 @@ def own(
     preset: str,
     *,
     seeds: int = 1,
+    benchmark: str | None = None,
+    without: str | None = None,
     model: dict[str, Any] | None = None,
     note: str = "",
     **train: Any,
 ) -> Cell:
     """A cell in a recipe of ours: a preset with changes to its model and its training."""
     run = PRESETS[preset]
-    run = replace(run, model=replace(run.model, **(model or {})), train=replace(run.train, **train))
-    name = _name(run.model.name, run.benchmark, label=label)
-    return Cell(run.model.name, run.benchmark, _seeded(run, name, seeds), recipe="ours", note=note)
+    run = Run(
+        benchmark or run.benchmark,
+        replace(run.model, without=without, **(model or {})),
+        replace(run.train, **train),
+    )
+    name = _name(run.model.name, run.benchmark, without, label)
+    runs = _seeded(run, name, seeds)
+    return Cell(run.model.name, run.benchmark, runs, variant=without, recipe="ours", note=note)
 
 
 def quick(
@@ -117,6 +124,38 @@ def quick(
         warmup=200,
         note=f"batch 512, rate {rate:g}, cosine, {train['epochs']} epochs{note}",
         **train,
+    )
+
+
+def small(
+    preset: str,
+    *,
+    rate: float = 0.003,
+    epochs: int = 6,
+    label: str = "small",
+    seeds: int = 3,
+    model: dict[str, Any] | None = None,
+    note: str = "",
+    **others: Any,
+) -> Cell:
+    """A cell of few parameters in small batches, which a CPU trains in minutes."""
+    note = f"{note}, " if note else ""
+    return own(
+        label,
+        preset,
+        seeds=seeds,
+        model={"embedding": 64, "hidden": 32} | (model or {}),
+        batch=256,
+        rate=rate,
+        schedule="cosine",
+        warmup=100,
+        epochs=epochs,
+        z_loss=1e-4,
+        evaluate_every=1,
+        evaluate_limit=2000,
+        note=f"H 32, {note}batch 256, rate {rate:g}, cosine, {epochs} epochs, z-loss 0.0001; "
+        "minutes on a CPU",
+        **others,
     )
 
 
