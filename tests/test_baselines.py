@@ -19,6 +19,7 @@ from permnet.models import (
     Seq2Seq,
     Transformer,
 )
+from permnet.models.attention import AdditiveAttention
 from permnet.models.transformer import sinusoids
 from permnet.ops import logsumexp_by_token
 from permnet.tasks.permutation import Task
@@ -74,6 +75,15 @@ def additive(attention: nn.Module, state: Tensor, m_e: Tensor) -> list[Tensor]:
         attention.score.weight[0] @ torch.tanh(attention.state(state) + attention.memory(row))
         for row in m_e
     ]
+
+
+@given(st.floats(-60, 60), st.integers(1, 3))
+def test_attention_without_gradients_is_the_same_attention(scale: float, steps: int) -> None:
+    attention = AdditiveAttention(5, 4).double()
+    keys, state = scale * torch.randn(2, 7, 4).double(), scale * torch.randn(2, steps, 4).double()
+    with torch.no_grad():
+        quickly = attention(state, keys)
+    torch.testing.assert_close(quickly, attention(state, keys).detach())
 
 
 def attention_gru(model: AttentionGRU) -> Tensor:

@@ -252,6 +252,20 @@ def test_the_direction_of_an_ablation(
     assert (said in text) == (not falls)
 
 
+def test_an_ablation_is_held_against_the_full_model_in_its_own_recipe(results: Path) -> None:
+    put(results, "permneti-PI10-seed0", 1.0)
+    put(results, "permneti-PI10-without-mlogsoft-seed0", 0.5)
+    put(results, "permneti-PI10-without-mlogsoft-small-seed0", 0.5)
+    assert report(results) == 0
+    text = (results.parent / "RESULTS.md").read_text()
+    assert "At the paper's settings, 1 of 1 ablations go the way the paper says" in text
+    assert "At our own" not in text
+    put(results, "permneti-PI10-small-seed0", 0.5)
+    assert report(results) == 0
+    text = (results.parent / "RESULTS.md").read_text()
+    assert "At our own, 0 of 1 ablations go the way the paper says" in text
+
+
 def test_runs_of_one_s_own_are_listed(results: Path) -> None:
     path = put(results, "permneti-PI10-seed0")
     path.rename(path.with_name("my-own.json"))

@@ -139,22 +139,26 @@ def _ended(result: Result) -> str:
 
 
 def _directions(rows: list[Row]) -> list[str]:
-    """Where taking a part away does here what the paper says, and where not."""
-    checked = directions(rows)
-    if not checked:
-        return []
+    """Where taking a part away does here what the paper says, and where not; by recipe."""
+    settings = {"paper": "At the paper's settings", "ours": "At our own"}
     words = {True: "falls", False: "holds"}
-    differing = [
-        f"{row.label} on {row.cell.benchmark} it {words[paper]} in the paper and {words[ours]} here"
-        for row, paper, ours in checked
-        if paper != ours
-    ]
-    agreeing = len(checked) - len(differing)
-    note = (
-        f"{agreeing} of {len(checked)} ablations go the way the paper says: against the full model "
-        "WEA falls by 1 point or more, or holds"
-    )
-    return [note + ("." if not differing else "; but " + ", ".join(differing) + ".")]
+    notes = []
+    for recipe, where in settings.items():
+        checked = [found for found in directions(rows) if found[0].cell.recipe == recipe]
+        if not checked:
+            continue
+        differing = [
+            f"{row.label} on {row.cell.benchmark} it {words[paper]} in the paper "
+            f"and {words[ours]} here"
+            for row, paper, ours in checked
+            if paper != ours
+        ]
+        note = (
+            f"{where}, {len(checked) - len(differing)} of {len(checked)} ablations go the way the "
+            "paper says: against the full model WEA falls by 1 point or more, or holds"
+        )
+        notes.append(note + ("." if not differing else "; but " + ", ".join(differing) + "."))
+    return notes
 
 
 def _others(others: tuple[Result, ...]) -> list[Section]:

@@ -173,11 +173,14 @@ def _differing(found: Run, wanted: Run) -> str | None:
 
 
 def directions(rows: list[Row]) -> list[tuple[Row, bool, bool]]:
-    """For each ablation that the paper and we both ran: does WEA fall there, does it here."""
-    full = {row.cell.benchmark: row for row in rows if row.cell.variant is None}
+    """For each ablation that the paper and we both ran: does WEA fall there, does it here.
+
+    Against the full model in the same recipe.
+    """
+    full = {_in_recipe(row): row for row in rows if row.cell.variant is None}
     found = []
     for row in rows:
-        base = full[row.cell.benchmark] if row.cell.variant else None
+        base = full.get(_in_recipe(row)) if row.cell.variant else None
         if base is None or row.worst is None or base.worst is None:
             continue
         if row.cell.paper_wea is None or base.cell.paper_wea is None:
@@ -186,3 +189,7 @@ def directions(rows: list[Row]) -> list[tuple[Row, bool, bool]]:
         ours = base.worst.test.wea - row.worst.test.wea >= FALL
         found.append((row, paper, ours))
     return found
+
+
+def _in_recipe(row: Row) -> tuple[str, str]:
+    return row.cell.benchmark, row.cell.recipe
