@@ -2,8 +2,11 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
+import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -51,3 +54,25 @@ def test_shipped_weights_reach_their_figure(name, tmp_path):
     expected = 2000 * (1 - low)
     fewer = sum(math.exp(-expected) * expected**k / math.factorial(k) for k in range(wrong))
     assert 1 - fewer > 0.001
+
+
+def test_a_detached_campaign_outlives_its_shell_and_is_packed(tmp_path):
+    script = str(Path(__file__).parents[1] / "runs" / "detached.sh")
+    environment = os.environ | {"PYTHON": sys.executable}
+    out, packed = tmp_path / "a campaign", tmp_path / "packed"
+
+    def detached(*arguments: str) -> int:
+        return subprocess.run([script, *arguments], env=environment, capture_output=True).returncode
+
+    assert detached() == detached("start", str(out), "600") == 2
+    assert detached("start", str(out), "900", "smoke", "--test-limit", "100") == 0
+    results = [out / f"runs/results/smoke-{name}.json" for name in ("PD1-10", "PI1-10")]
+    for _ in range(900):
+        if all(path.exists() for path in results):
+            break
+        time.sleep(1)
+    assert detached("pack", str(out), str(packed), "smoke-PI1-10") == 0
+    with tarfile.open(packed / "results.tar.gz") as tar:
+        assert "runs/results/smoke-PD1-10.json" in tar.getnames()
+    with tarfile.open(packed / "smoke-PI1-10.tar.gz.aa") as tar:
+        assert "runs/smoke-PI1-10/last/model.safetensors" in tar.getnames()

@@ -1,0 +1,65 @@
+#!/bin/sh
+# A campaign on a GPU that is lent for a while, through shells that end: it goes on without them.
+#
+#     runs/detached.sh start OUT SECONDS NAME…     begin, or go on with what OUT holds; for so long
+#     runs/detached.sh pack OUT FOLDER [RUN…]      what is finished, and RUNs as they are, to FOLDER
+#
+#     PARALLEL=5 DATA=out/d20 runs/detached.sh start /tmp/c 1700 decompiler-switch-20 table7
+#     runs/detached.sh pack /tmp/c out/c decompiler-switch-20-seed0
+#
+# NAMEs are sweeps, rows or runs, as `permnet sweep` knows them; what results/ has is left out.
+# PARALLEL runs share the GPU, through MPS where it is installed; DATA is the folder of switch sets,
+# which a run reads when it begins. The campaign has its own copy of the code. `pack` writes
+# results.tar.gz and, in parts of 15 MB that `cat` puts together, the folders of the RUNs with all
+# that they need to go on: unpacked into OUT, they do.
+set -eu
+cd "$(dirname "$0")/.."
+
+usage() {
+    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+
+start() {
+    out=$1 seconds=$2
+    shift 2
+    mkdir -p "$out/code"
+    out=$(cd "$out" && pwd)
+    data="${DATA:+$(mkdir -p "$DATA" && cd "$DATA" && pwd)}"
+    cp -r permnet results "$out/code/"
+    if command -v nvidia-cuda-mps-control >/dev/null; then
+        nvidia-cuda-mps-control -d || echo "MPS is not started, or runs already" >&2
+    fi
+    cd "$out/code"
+    PYTHONUNBUFFERED=1 setsid "${PYTHON:-python3}" -m permnet sweep "$@" --missing --carry results \
+        --out "$out/runs" --parallel "${PARALLEL:-1}" --time-budget "$seconds" \
+        ${data:+--data "$data"} >>"$out/log" 2>&1 </dev/null &
+    echo "started: $out/log says how it goes"
+}
+
+pack() {
+    out=$1 to=$2
+    shift 2
+    mkdir -p "$to"
+    to=$(cd "$to" && pwd)
+    cp "$out/log" "$to/"
+    tail -n 20 "$out/log"
+    cd "$out"
+    [ ! -d runs/results ] || tar czf "$to/results.tar.gz" runs/results
+    for run in "$@"; do
+        # A checkpoint may be replaced while it is read: tar then fails, and is asked again.
+        for _ in 1 2 3; do
+            rm -f "$to/$run.tar.gz."*
+            tar cf "$to/part" --exclude best "runs/$run" && break
+        done
+        gzip -c "$to/part" | split -b 15M - "$to/$run.tar.gz."
+        rm "$to/part"
+    done
+}
+
+[ $# -ge 3 ] || usage
+case $1 in
+    start) [ $# -ge 4 ] || usage; shift; start "$@" ;;
+    pack) shift; pack "$@" ;;
+    *) usage ;;
+esac
