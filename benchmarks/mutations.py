@@ -21,11 +21,12 @@ import torch
 from permnet.decompiling.source import disassembled
 from permnet.decompiling.verify import verify
 from permnet.provenance import provenance
-from permnet.tasks.switch.canonical import OutsideDomainError, canonical, parse
+from permnet.tasks.switch.canonical import canonical, parse
 from permnet.tasks.switch.compiler import Stage, compile_c, find_compiler
 from permnet.tasks.switch.ctokens import PRELUDE, layout
 from permnet.tasks.switch.dataset import SETS, shipped
 from permnet.tasks.switch.draw import Draw
+from permnet.tasks.switch.expressions import OutsideDomainError
 from permnet.tasks.switch.tree import tokens
 
 TRIES = 20

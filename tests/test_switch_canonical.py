@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from permnet.errors import PermnetError
-from permnet.tasks.switch.canonical import OutsideDomainError, canonical, parse
+from permnet.tasks.switch.canonical import canonical, parse
 from permnet.tasks.switch.ctokens import layout, lex
 from permnet.tasks.switch.draw import Draw
+from permnet.tasks.switch.expressions import OutsideDomainError
 from permnet.tasks.switch.program import sample
 from permnet.tasks.switch.tree import tokens
 from tests.neighbours import edited

@@ -9,10 +9,11 @@ from permnet import limits
 from permnet.errors import PermnetError
 from permnet.tasks.switch import compiler
 from permnet.tasks.switch.assembly import Lines, alone, labels, renumbered
-from permnet.tasks.switch.canonical import OutsideDomainError, canonical, parse
+from permnet.tasks.switch.canonical import canonical, parse
 from permnet.tasks.switch.compiler import assemble, find_compiler
 from permnet.tasks.switch.ctokens import layout
 from permnet.tasks.switch.draw import Draw
+from permnet.tasks.switch.expressions import OutsideDomainError
 from permnet.tasks.switch.program import sample
 from permnet.tasks.switch.tree import tokens
 from tests.neighbours import edited

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from permnet.tasks.switch import tree
-from permnet.tasks.switch.canonical import COMPARISONS, OutsideDomainError, canonical
+from permnet.tasks.switch.canonical import canonical
 from permnet.tasks.switch.draw import Draw
+from permnet.tasks.switch.expressions import COMPARISONS, OutsideDomainError
 from permnet.tasks.switch.tree import Node
 
 FEWEST_LABELS = 2
