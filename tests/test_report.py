@@ -266,6 +266,22 @@ def test_an_ablation_is_held_against_the_full_model_in_its_own_recipe(results: P
     assert "At our own, 0 of 1 ablations go the way the paper says" in text
 
 
+def test_at_a_glance_the_best_own_recipe_stands_beside_the_paper_s(results: Path) -> None:
+    put(results, "permneti-PI40-quick-seed0", 0.5)
+    put(results, "permneti-PI40-long-seed0", 0.9)
+    put(results, "permneti-PI40-long-seed1", 0.7)
+    put(results, "permneti-PI10-small-seed0", 0.3)
+    put(results, "permneti-PI10-without-m_d-small-seed0", 1.0)
+    assert report(results) == 0
+    text = (results.parent / "RESULTS.md").read_text().partition("## Table 1")[0]
+    rows = {line.split(" | ")[0]: line.split(" | ") for line in text.splitlines()}
+    assert rows["| PI40"][3].startswith("70.000")
+    assert rows["| PI40"][4:] == ["`permneti-PI40-long`", "2 |"]
+    assert rows["| PI10"][3].startswith("30.000")
+    assert rows["| PI10"][4:] == ["`permneti-PI10-small`", "1 |"]
+    assert rows["| PD10"][3:] == ["–", "–", "0 |"]
+
+
 def test_runs_of_one_s_own_are_listed(results: Path) -> None:
     path = put(results, "permneti-PI10-seed0")
     path.rename(path.with_name("my-own.json"))

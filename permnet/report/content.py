@@ -60,18 +60,27 @@ def _glance(collected: Collected) -> Section:
     for row in collected.rows:
         at_paper = row.group == "cells" and row.cell.variant is None
         if row.cell.model in PERMNETS and at_paper and row.table not in ("table6", "table7"):
-            own = [
-                other
-                for other in collected.rows
-                if other.group == "ours"
-                and (other.cell.model, other.cell.benchmark) == (row.cell.model, row.cell.benchmark)
-            ]
-            shown = [_wea(other) for other in own if other.worst] or ["not run" if own else "–"]
-            lines.append(
-                (row.cell.benchmark, percent(row.cell.paper_wea), _wea(row), "; ".join(shown))
-            )
-    header = ("benchmark", "paper", "ours, the paper's recipe", "ours, own recipe")
+            tried = _own_recipes(row, collected)
+            best = max(tried, key=lambda own: own.worst.test.wea if own.worst else 0, default=None)
+            shown = (_wea(best), f"`{best.cell.name}`") if best else ("–", "–")
+            paper = percent(row.cell.paper_wea)
+            lines.append((row.cell.benchmark, paper, _wea(row), *shown, str(len(tried))))
+    header = ("benchmark", "paper", "ours, the paper's recipe", "ours, best own recipe", "its row",
+              "own recipes tried")  # fmt: skip
     return Section("The PermNets at a glance: WEA", header, tuple(lines))
+
+
+def _own_recipes(row: Row, collected: Collected) -> list[Row]:
+    """What we tried of the same full model on the same benchmark."""
+    wanted = (row.cell.model, row.cell.benchmark, None)
+    found = {
+        own.cell.name: own
+        for own in collected.rows
+        if own.group == "ours"
+        and own.worst
+        and (own.cell.model, own.cell.benchmark, own.cell.variant) == wanted
+    }
+    return list(found.values())
 
 
 def _table(table: Table, collected: Collected) -> Section:
