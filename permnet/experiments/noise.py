@@ -14,10 +14,11 @@ TABLE = Table(
         small("permneti/PI10", benchmark="PI10-noise", epochs=12),
         small(
             "permneti/PI10",
-            label="equal",
+            label="grow",
             benchmark="PI10-noise",
-            model={"equal": True},
-            note="keys meet equal tokens only",
+            grow=(4,),
+            grow_epochs=6,
+            note="lengths growing 4, 10",
         ),
     ),
 )
