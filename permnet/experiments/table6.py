@@ -1,6 +1,6 @@
 """Table 6: PermNetD without one of its parts."""
 
-from permnet.experiments.tables import Cell, Table, cell, small
+from permnet.experiments.tables import Cell, Table, cell
 
 
 def _without(part: str, length: int, ta: float | None = None, wea: float | None = None) -> Cell:
@@ -25,12 +25,5 @@ TABLE = Table(
         _without("fixed-vocab", 40, 0.8655, 0.0017),
     ),
     more=tuple(_without(part, 40) for part in ("m_e", "m_ind", "v_arr")),
-    ours=(
-        small("permnetd/PD20", epochs=12, seeds=1),
-        *(
-            small("permnetd/PD20", epochs=12, seeds=1, without=part)
-            for part in ("fixed-vocab", "m_e", "m_ind", "v_arr")
-        ),
-    ),
     notes=("Without `m_e` or `v_arr` the model works at one input length only.",),
 )
