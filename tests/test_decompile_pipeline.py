@@ -319,16 +319,24 @@ def test_a_trained_model_decompiles(learnt: tuple[str, str]) -> None:
         assert len(answer.map) == 7  # declaration, switch, twice label and statement, return
 
 
-def test_what_is_told_of_a_candidate_is_what_greedy_tells(learnt: tuple[str, str]) -> None:
+def test_what_is_told_of_candidates_is_what_greedy_tells(learnt: tuple[str, str]) -> None:
     folder, text = learnt
     answerer = Pipeline.load(folder).answerer
-    question = ask(functions(text)[0], answerer.vocab)
-    (greedy,), _ = answerer.greedy([question])
-    ((best, *_),) = answerer.n_best([question], 3)
-    again = answerer.retold(question, best)
-    assert again.c == greedy.c
-    assert again.map == greedy.map
-    assert math.isclose(again.confidence, greedy.confidence, rel_tol=1e-4)
+    questions = [ask(function, answerer.vocab) for function in functions(text)]
+    first, _ = answerer.greedy(questions)
+    best, other = ([found[place] for found in answerer.n_best(questions, 3)] for place in (0, 1))
+    # Answers of different lengths, so that some are padded.
+    again = answerer.retold([*questions, *questions], [*best, *other])
+    assert len(again) == 4
+    for retold, greedy in zip(again, first, strict=False):
+        assert retold.c == greedy.c
+        assert retold.map == greedy.map
+        assert math.isclose(retold.confidence, greedy.confidence, rel_tol=1e-4)
+    for i, question in enumerate(questions):
+        (alone,) = answerer.retold([question], [other[i]])
+        assert (alone.c, alone.map) == (again[2 + i].c, again[2 + i].map)
+        assert math.isclose(alone.confidence, again[2 + i].confidence, rel_tol=1e-4)
+    assert answerer.retold([], []) == []
 
 
 def test_answers_do_not_depend_on_the_batch(learnt: tuple[str, str]) -> None:

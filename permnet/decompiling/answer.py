@@ -64,10 +64,15 @@ class Answerer:
             for row, scores in zip(beams.ids.tolist(), beams.scores.tolist(), strict=True)
         ]
 
-    def retold(self, question: Question, ids: list[int]) -> Answer:
-        """An answer known by its ids, with what the model thinks of it and where it points."""
-        inputs, said = torch.tensor([question.ids]), torch.tensor([[*ids, EOS]])
-        return self._answers([question], inputs, _forced(self.model, inputs, said))[0]
+    def retold(self, questions: Sequence[Question], said: Sequence[list[int]]) -> list[Answer]:
+        """Answers known by their ids, with what the model thinks of them and where it points."""
+        answers: dict[int, Answer] = {}
+        for rows in batches(questions):
+            asked, ids = [questions[i] for i in rows], [[*said[i], EOS] for i in rows]
+            inputs = pad([question.ids for question in asked])
+            forced = _forced(self.model, inputs, pad(ids))
+            answers.update(zip(rows, self._answers(asked, inputs, forced), strict=True))
+        return [answers[i] for i in range(len(questions))]
 
     def _answers(
         self, questions: Sequence[Question], inputs: Tensor, found: Answers
@@ -106,7 +111,7 @@ def _length(ids: list[int]) -> int:
 
 @torch.no_grad()
 def _forced(model: Seq2Seq, inputs: Tensor, ids: Tensor) -> Answers:
-    """What `greedy` would tell had the model chosen these ids (B, T)."""
+    """What `greedy` would tell had the model chosen these ids (B, T), padded behind `<eos>`."""
     memory = model.encode(inputs)
     state, previous = model.start(memory), torch.full_like(ids[:, 0], SOS)
     chances, steps = [], []

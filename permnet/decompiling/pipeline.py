@@ -133,7 +133,7 @@ class Pipeline:
         began = time.perf_counter()
         question = ask(function, self.answerer.vocab, self.compiler.prelude)
         (found,) = self.answerer.n_best([question], self.n_best)
-        answers = [self.answerer.retold(question, ids) for ids in found]
+        answers = self.answerer.retold([question] * len(found), found)
         verdicts = self._verify([(question, answer.c) for answer in answers])
         seconds = (time.perf_counter() - began) / max(len(answers), 1)
         return [
@@ -149,8 +149,10 @@ class Pipeline:
         doubtful = [i for i, verdict in enumerate(verdicts) if not verdict]
         if doubtful and not self.trouble:
             began = time.perf_counter()
-            for i, ids in self._second_look(questions, doubtful, search).items():
-                answers[i], verdicts[i] = self.answerer.retold(questions[i], ids), True
+            found = self._second_look(questions, doubtful, search)
+            retold = self.answerer.retold([questions[i] for i in found], [*found.values()])
+            for i, answer in zip(found, retold, strict=True):
+                answers[i], verdicts[i] = answer, True
             for i in doubtful:
                 seconds[i] += (time.perf_counter() - began) / len(doubtful)
         return [
