@@ -9,9 +9,10 @@
 #
 # NAMEs are sweeps, rows or runs, as `permnet sweep` knows them; what results/ has is left out.
 # PARALLEL runs share the GPU, through MPS where it is installed; DATA is the folder of switch sets,
-# which a run reads when it begins. The campaign has its own copy of the code. `pack` writes
-# results.tar.gz and, in parts of 15 MB that `cat` puts together, the folders of the RUNs with all
-# that they need to go on: unpacked into OUT, they do.
+# which a run reads when it begins. The campaign has its own copy of the code, so OUT lies outside
+# of the project, or in its folder out. `pack` writes results.tar.gz and, in parts of 15 MB that
+# `cat` puts together, the folders of the RUNs with all that they need to go on: unpacked into OUT,
+# they do.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -26,7 +27,8 @@ start() {
     mkdir -p "$out/code"
     out=$(cd "$out" && pwd)
     data="${DATA:+$(mkdir -p "$DATA" && cd "$DATA" && pwd)}"
-    cp -r permnet results "$out/code/"
+    # With .git, so that results say which commit they are of.
+    tar c --exclude ./out --exclude ./vendor --exclude ./.venv . | tar x -C "$out/code"
     if command -v nvidia-cuda-mps-control >/dev/null; then
         nvidia-cuda-mps-control -d || echo "MPS is not started, or runs already" >&2
     fi
