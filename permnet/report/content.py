@@ -158,7 +158,7 @@ def _directions(rows: list[Row]) -> list[str]:
             continue
         differing = [
             f"{row.label} on {row.cell.benchmark} it {words[paper]} in the paper "
-            f"and {words[ours]} here"
+            f"and {words[ours]} here" + (f" (`{row.cell.name}`)" if recipe == "ours" else "")
             for row, paper, ours in checked
             if paper != ours
         ]
