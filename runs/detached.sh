@@ -33,9 +33,10 @@ start() {
         nvidia-cuda-mps-control -d || echo "MPS is not started, or runs already" >&2
     fi
     cd "$out/code"
-    PYTHONUNBUFFERED=1 setsid "${PYTHON:-python3}" -m permnet sweep "$@" --missing --carry results \
-        --out "$out/runs" --parallel "${PARALLEL:-1}" --time-budget "$seconds" \
-        ${data:+--data "$data"} >>"$out/log" 2>&1 </dev/null &
+    set -- "$@" --missing --carry results --out "$out/runs" --parallel "${PARALLEL:-1}" \
+        --time-budget "$seconds" ${data:+--data "$data"}
+    "${PYTHON:-python3}" -m permnet sweep "$@" --dry-run # what is wrong with the request is said here, not in the log
+    PYTHONUNBUFFERED=1 setsid "${PYTHON:-python3}" -m permnet sweep "$@" >>"$out/log" 2>&1 </dev/null &
     echo "started: $out/log says how it goes"
 }
 
@@ -49,11 +50,9 @@ pack() {
     cd "$out"
     [ ! -d runs/results ] || tar czf "$to/results.tar.gz" runs/results
     for run in "$@"; do
-        # A checkpoint may be replaced while it is read: tar then fails, and is asked again.
-        for _ in 1 2 3; do
-            rm -f "$to/$run.tar.gz."*
-            tar cf "$to/part" --exclude best "runs/$run" && break
-        done
+        rm -f "$to/$run.tar.gz."*
+        # A checkpoint may be replaced while it is read: tar then fails, and is asked once more.
+        tar cf "$to/part" --exclude best "runs/$run" || tar cf "$to/part" --exclude best "runs/$run"
         gzip -c "$to/part" | split -b 15M - "$to/$run.tar.gz."
         rm "$to/part"
     done

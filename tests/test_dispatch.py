@@ -30,11 +30,11 @@ from permnet.vocab import PAD
 from tests.test_switch_lines import graph_of
 
 CLANG = "clang-14"
-WITHOUT_CLANG = pytest.mark.skipif(shutil.which(CLANG) is None, reason=f"{CLANG} is not installed")
+NEEDS_CLANG = pytest.mark.skipif(shutil.which(CLANG) is None, reason=f"{CLANG} is not installed")
 WAYS = [
     pytest.param(
         (compiler, level, *tables),
-        marks=WITHOUT_CLANG if compiler == CLANG else (),
+        marks=NEEDS_CLANG if compiler == CLANG else (),
         id=" ".join((compiler, level, *tables)),
     )
     for compiler in ("gcc", CLANG)

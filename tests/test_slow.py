@@ -65,12 +65,16 @@ def test_a_detached_campaign_outlives_its_shell_and_is_packed(tmp_path):
         return subprocess.run([script, *arguments], env=environment, capture_output=True).returncode
 
     assert detached() == detached("start", str(out), "600") == 2
+    assert detached("start", str(out), "600", "no-such-sweep") != 0
+    assert detached("start", str(out), "soon", "smoke") != 0
+    assert not (out / "log").exists()
     assert detached("start", str(out), "900", "smoke", "--test-limit", "100") == 0
     results = [out / f"runs/results/smoke-{name}.json" for name in ("PD1-10", "PI1-10")]
     for _ in range(900):
         if all(path.exists() for path in results):
             break
         time.sleep(1)
+    assert detached("pack", str(out), str(packed), "no-such-run") != 0
     assert detached("pack", str(out), str(packed), "smoke-PI1-10") == 0
     with tarfile.open(packed / "results.tar.gz") as tar:
         assert "runs/results/smoke-PD1-10.json" in tar.getnames()
