@@ -94,6 +94,7 @@ def sweep(
     shard: tuple[int, int] = (1, 1),
     missing: bool = False,
     parallel: int = 1,
+    beside: int = 0,
     time_budget: float | None = None,
     device: Literal["auto", "cpu", "cuda"] = "auto",
     test_limit: int | None = None,
@@ -104,10 +105,13 @@ def sweep(
     """Do the runs of sweeps, given by their names or as name → run, `parallel` at a time.
 
     Before `time_budget` seconds are over all runs stop with checkpoints. A run that fails does not
-    keep the others from going on. `data` is the folder of the switch sets' data.
+    keep the others from going on. `beside` runs of other sweeps use the device meanwhile. `data` is
+    the folder of the switch sets' data.
     """
     if parallel < 1:
         raise PermnetError(f"parallel is 1 or more, not {parallel}")
+    if beside < 0:
+        raise PermnetError(f"beside is 0 or more, not {beside}")
     planned = plan(runs, folder, shard, missing=missing)
     # A little is kept for the archive.
     deadline = None if time_budget is None else time.time() + 0.95 * time_budget
@@ -116,7 +120,7 @@ def sweep(
         common = {
             "deadline": deadline,
             "device": device,
-            "sharing": parallel,
+            "sharing": parallel + beside,
             "test_limit": test_limit,
         }
         sweeping = _Sweeping(planned, folder, common, data, listed, display)

@@ -8,11 +8,12 @@
 #     runs/detached.sh pack /tmp/c out/c decompiler-switch-20-seed0
 #
 # NAMEs are sweeps, rows or runs, as `permnet sweep` knows them; what results/ has is left out.
-# PARALLEL runs share the GPU, through MPS where it is installed; DATA is the folder of switch sets,
-# which a run reads when it begins. The campaign has its own copy of the code, so OUT lies outside
-# of the project, or in its folder out. `pack` writes results.tar.gz and, in parts of 15 MB that
-# `cat` puts together, the folders of the RUNs with all that they need to go on: unpacked into OUT,
-# they do.
+# PARALLEL runs share the GPU, through MPS where it is installed, and BESIDE those of campaigns
+# started apart (which give way to the others with CUDA_MPS_CLIENT_PRIORITY=1). DATA is the folder of
+# switch sets, which a run reads when it begins. The campaign has its own copy of the code, so OUT
+# lies outside of the project, or in its folder out. `pack` writes results.tar.gz and, in parts of
+# 15 MB that `cat` puts together, the folders of the RUNs with all that they need to go on: unpacked
+# into OUT, they do.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -34,7 +35,7 @@ start() {
     fi
     cd "$out/code"
     set -- "$@" --missing --carry results --out "$out/runs" --parallel "${PARALLEL:-1}" \
-        --time-budget "$seconds" ${data:+--data "$data"}
+        --beside "${BESIDE:-0}" --time-budget "$seconds" ${data:+--data "$data"}
     "${PYTHON:-python3}" -m permnet sweep "$@" --dry-run # what is wrong with the request is said here, not in the log
     PYTHONUNBUFFERED=1 setsid "${PYTHON:-python3}" -m permnet sweep "$@" >>"$out/log" 2>&1 </dev/null &
     echo "started: $out/log says how it goes"

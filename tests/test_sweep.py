@@ -43,12 +43,12 @@ def test_runs_are_done_a_few_at_a_time_and_carried_home(
         "run1": "finished",
         "run2": "started",
     }
-    outcome = run(runs, tmp_path, parallel=2)
+    outcome = run(runs, tmp_path, parallel=2, beside=1)
     assert set(outcome.finished) == set(RUNS)
     assert outcome.finished["run1"]["test"]["count"] == 10  # not done again
     assert outcome.finished["run0"]["test"]["count"] == 20
     assert outcome.finished["run2"]["steps"] == 8
-    assert outcome.finished["run0"]["sharing"] == 2
+    assert outcome.finished["run0"]["sharing"] == 3
     assert outcome.failed == {"broken": "train.rate is above 0, not -1.0"}
     assert {p.name for p in (tmp_path / "results").iterdir()} == {f"{name}.json" for name in RUNS}
     assert outcome.archive is not None
@@ -146,6 +146,7 @@ def test_bad_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         (["smoke", "--shard", "one"], "a shard is i/n, such as 2/8, not 'one'"),
         (["smoke", "--shard", "3/2"], "with i from 1 to n, not 3/2"),
         (["smoke", "--parallel", "0"], "parallel is 1 or more, not 0"),
+        (["smoke", "--beside", "-1"], "beside is 0 or more, not -1"),
     ):
         assert main(["sweep", *arguments, "--out", str(tmp_path / "out")]) == 2
         assert message in capsys.readouterr().err

@@ -18,6 +18,7 @@ def sweep(
     out: Path | None = None,
     shard: str = "1/1",
     parallel: int = 1,
+    beside: int = 0,
     time_budget: float | None = None,
     device: Literal["auto", "cpu", "cuda"] = "auto",
     test_limit: int | None = None,
@@ -47,6 +48,7 @@ def sweep(
         out: The folder; runs/NAME if not given, for several runs/sweep.
         shard: Do part i of n only, as i/n with i from 1 to n.
         parallel: Runs at a time, sharing one GPU.
+        beside: Runs of other sweeps that share it, too; time limits are then longer.
         time_budget: Stop with checkpoints before so many seconds are over.
         device: Where to train; auto takes a GPU if there is one.
         test_limit: Test on the first so many examples only.
@@ -71,6 +73,7 @@ def sweep(
         shard=part,
         missing=missing,
         parallel=parallel,
+        beside=beside,
         time_budget=time_budget,
         device=device,
         test_limit=test_limit,
