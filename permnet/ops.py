@@ -160,8 +160,18 @@ def dot_some_rows(m: Tensor, x: Tensor, some: Tensor) -> Tensor:
     return found.new_zeros(some.shape).index_put((b, i), found)
 
 
+def sum_rows(m: Tensor, weights: Tensor) -> Tensor:
+    """The sum of rows of m by their weights, on a CPU: (B, L, N), (B, L) → (B, N).
+
+    As a bag of vectors it takes half as long as the product with a single row.
+    """
+    batch, length = weights.shape
+    rows = torch.arange(batch * length).view(batch, length)
+    return F.embedding_bag(rows, m.flatten(0, 1), mode="sum", per_sample_weights=weights)
+
+
 def sum_some_rows(m: Tensor, weights: Tensor) -> Tensor:
-    """The sum of rows of m by their weights, few of which are not 0: (B, L, N), (B, L) → (B, N)."""
+    """The same on any device, for weights of which few are not 0."""
     if m.is_cuda:
         return (weights[:, None] @ m)[:, 0]
     b, i = weights.nonzero(as_tuple=True)

@@ -33,6 +33,7 @@ Axis letters: models/base.py.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +49,7 @@ from permnet.ops import (
     dot_some_rows,
     generate_or_copy,
     masked_softmax,
+    sum_rows,
     sum_some_rows,
     taken,
 )
@@ -82,6 +84,11 @@ class DecompilerMemory:
     v_last: Tensor
     references: References | None
 
+    @cached_property
+    def powers(self) -> Tensor:
+        """The keys for the attention as it wants them step by step on a CPU: (B, L, 2H)."""
+        return AdditiveAttention.powers(self.attention_keys)
+
     def scores(self, v_hidd: Tensor) -> Tensor:
         """What copying and the resolver give each position, merged: (B, T, 2H) → (B, T, L)."""
         scores = dot_rows(self.merged, v_hidd)
@@ -106,6 +113,14 @@ class Reads:
     selective: Tensor
     attention: Tensor
     query: Tensor | None
+
+    def of(self, m_e: Tensor) -> Tensor:
+        """What was read, one after another: (B, L, 2H) → (B, 4H or 6H)."""
+        others = [self.attention] if self.query is None else [self.attention, self.query]
+        if m_e.is_cuda:
+            return (torch.stack([self.selective, *others], dim=1) @ m_e).flatten(1)
+        sums = [sum_some_rows(m_e, self.selective), *(sum_rows(m_e, weights) for weights in others)]
+        return torch.cat(sums, dim=-1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,14 +199,19 @@ class _Decompiler(Seq2Seq):
     def step(
         self, memory: DecompilerMemory, state: DecompilerState, previous: Tensor
     ) -> DecompilerStep:
-        reads = self._reads(memory, state.v_hidd, previous)
-        weights = [w for w in (reads.selective, reads.attention, reads.query) if w is not None]
-        read = (torch.stack(weights, dim=1) @ memory.m_e).flatten(1)
-        x = torch.cat([self.embedding(previous), read], dim=-1)
+        holds = _holds(memory, previous)
+        copy, v_dw = self._scored(memory, state.v_hidd, holds)
+        selective, query = taking(memory, holds, previous, copy, v_dw)
+        reads = Reads(selective, self._looked(memory, state.v_hidd), query)
+        x = torch.cat([self.embedding(previous), reads.of(memory.m_e)], dim=-1)
         v_hidd, recalled = self.decoder.step(x, state.v_hidd), state.recalled
         scores = memory.scores(v_hidd[:, None])
         if self.recall is not None:
-            recalled = recalled + self._taken(memory, state.v_hidd, previous)
+            with torch.no_grad():
+                merged = copy if v_dw is None else copy + v_dw
+                said = self.generate.weight[previous], self.generate.bias[previous]
+                generated = (said[0] * state.v_hidd).sum(-1) + said[1]
+                recalled = recalled + taken(holds, merged, generated)
             scores = scores + (self.recall(v_hidd) * recalled)[:, None]
         logits = _logits(memory, self.generate(v_hidd[:, None]), scores)[:, 0]
         positions = torch.exp(scores[:, 0] - logits.logsumexp(-1, keepdim=True))
@@ -235,24 +255,21 @@ class _Decompiler(Seq2Seq):
                 scores = scores + self.recall(v_hidd) * recalled
             return _logits(memory, generated, scores)
 
-    def _reads(self, memory: DecompilerMemory, v_hidd: Tensor, previous: Tensor) -> Reads:
-        looked = self.attention(v_hidd[:, None], memory.attention_keys)[:, 0]
-        holds = _holds(memory, previous)
-        copy, v_dw = dot_some_rows(memory.copy_keys, v_hidd, holds), None
-        if (asked := memory.references) is not None:
-            v_dw = dot_some_rows(asked.asking, v_hidd, holds) + asked.bias  # Eq. 25, Eq. 26
-        selective, query = taking(memory, holds, previous, copy, v_dw)
-        return Reads(selective, masked_softmax(looked, memory.mask), query)
+    def _scored(
+        self, memory: DecompilerMemory, v_hidd: Tensor, holds: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """The scores of copying and v_dw (B, L) in a state, known where `holds` is true."""
+        copy = dot_some_rows(memory.copy_keys, v_hidd, holds)
+        if (asked := memory.references) is None:
+            return copy, None
+        return copy, dot_some_rows(asked.asking, v_hidd, holds) + asked.bias  # Eq. 25, Eq. 26
 
-    @torch.no_grad()
-    def _taken(self, memory: DecompilerMemory, v_hidd: Tensor, said: Tensor) -> Tensor:
-        """The positions' shares in saying a token in this state: (B, 2H), (B) → (B, L)."""
-        holds = _holds(memory, said)
-        scores = dot_some_rows(memory.merged, v_hidd, holds)
-        if memory.references is not None:
-            scores = scores + memory.references.bias
-        generated = (self.generate.weight[said] * v_hidd).sum(-1) + self.generate.bias[said]
-        return taken(holds, scores, generated)
+    def _looked(self, memory: DecompilerMemory, v_hidd: Tensor) -> Tensor:
+        if v_hidd.is_cuda:
+            scores = self.attention(v_hidd[:, None], memory.attention_keys)[:, 0]
+        else:
+            scores = self.attention.by_powers(v_hidd, memory.powers)
+        return masked_softmax(scores, memory.mask)
 
 
 def _holds(memory: DecompilerMemory, said: Tensor) -> Tensor:
