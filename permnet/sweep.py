@@ -32,6 +32,8 @@ CURVE = ("step", "epoch", "seconds", "loss", "ta", "wea", "stage")
 """What a result keeps of each evaluation; `stage` is the length trained on."""
 SHORTEST = 10.0
 """Seconds that must be left for a run to be started."""
+LEAVING = 30.0
+"""Seconds of the time budget that are left to the archive, at the most."""
 
 
 Runs = str | tuple[str, ...] | dict[str, Run]
@@ -113,8 +115,9 @@ def sweep(
     if beside < 0:
         raise PermnetError(f"beside is 0 or more, not {beside}")
     planned = plan(runs, folder, shard, missing=missing)
-    # A little is kept for the archive.
-    deadline = None if time_budget is None else time.time() + 0.95 * time_budget
+    deadline = None
+    if time_budget is not None:  # a little is kept for the archive
+        deadline = time.time() + time_budget - min(0.05 * time_budget, LEAVING)
     with progress_bar(progress) as display:
         listed = not isinstance(runs, dict)
         common = {

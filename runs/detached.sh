@@ -2,7 +2,8 @@
 # A campaign on a GPU that is lent for a while, through shells that end: it goes on without them.
 #
 #     runs/detached.sh start OUT SECONDS NAME…     begin, or go on with what OUT holds; for so long
-#     runs/detached.sh pack OUT FOLDER [RUN…]      what is finished, and RUNs as they are, to FOLDER
+#     runs/detached.sh pack OUT FOLDER [RUN…]      what is finished, and RUNs as they are, to FOLDER;
+#                                                  `begun` stands for all that are not finished
 #
 #     PARALLEL=5 DATA=out/d20 runs/detached.sh start /tmp/c 1700 decompiler-switch-20 table7
 #     runs/detached.sh pack /tmp/c out/c decompiler-switch-20-seed0
@@ -11,9 +12,9 @@
 # PARALLEL runs share the GPU, through MPS where it is installed, and BESIDE those of campaigns
 # started apart (which give way to the others with CUDA_MPS_CLIENT_PRIORITY=1). DATA is the folder of
 # switch sets, which a run reads when it begins. The campaign has its own copy of the code, so OUT
-# lies outside of the project, or in its folder out. `pack` writes results.tar.gz and, in parts of
-# 15 MB that `cat` puts together, the folders of the RUNs with all that they need to go on: unpacked
-# into OUT, they do.
+# lies outside of the project, or in its folder out. `pack` writes results.tar.gz, with the answers
+# that `permnet score --recompile` judges, and, in parts of 15 MB that `cat` puts together, the
+# folders of the RUNs with all that they need to go on: unpacked into OUT, they do.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -49,13 +50,22 @@ pack() {
     cp "$out/log" "$to/"
     tail -n 20 "$out/log"
     cd "$out"
-    [ ! -d runs/results ] || tar czf "$to/results.tar.gz" runs/results
+    find runs -path 'runs/results/*' -o -path 'runs/*/answers/*' | tar czf "$to/results.tar.gz" -T -
     for run in "$@"; do
+        folders=runs/$run
+        [ "$run" != begun ] || folders=$(begun)
         rm -f "$to/$run.tar.gz."*
+        [ -n "$folders" ] || continue
         # A checkpoint may be replaced while it is read: tar then fails, and is asked once more.
-        tar cf "$to/part" --exclude best "runs/$run" || tar cf "$to/part" --exclude best "runs/$run"
+        tar cf "$to/part" --exclude best $folders || tar cf "$to/part" --exclude best $folders
         gzip -c "$to/part" | split -b 15M - "$to/$run.tar.gz."
         rm "$to/part"
+    done
+}
+
+begun() {
+    for file in runs/*/run.json; do
+        [ ! -e "$file" ] || [ -e "${file%run.json}result.json" ] || echo "${file%/run.json}"
     done
 }
 

@@ -80,3 +80,14 @@ def test_a_detached_campaign_outlives_its_shell_and_is_packed(tmp_path):
         assert "runs/results/smoke-PD1-10.json" in tar.getnames()
     with tarfile.open(packed / "smoke-PI1-10.tar.gz.aa") as tar:
         assert "runs/smoke-PI1-10/last/model.safetensors" in tar.getnames()
+    assert detached("pack", str(out), str(packed), "begun") == 0
+    assert not (packed / "begun.tar.gz.aa").exists()
+    (out / "runs/smoke-PI1-10/result.json").unlink()  # as if it had not come to its end
+    (out / "runs/smoke-PI1-10/answers").mkdir()
+    (out / "runs/smoke-PI1-10/answers/set.jsonl").touch()
+    assert detached("pack", str(out), str(packed), "begun") == 0
+    with tarfile.open(packed / "results.tar.gz") as tar:
+        assert "runs/smoke-PI1-10/answers/set.jsonl" in tar.getnames()
+    with tarfile.open(packed / "begun.tar.gz.aa") as tar:
+        folders = {name.split("/")[1] for name in tar.getnames()}
+        assert folders == {"smoke-PI1-10"}
