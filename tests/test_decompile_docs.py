@@ -84,8 +84,9 @@ def test_pair() -> None:
         ("switch-20", ("switch-6", "switch-10", "switch-20")),
         ("switch-6-raw", ("switch-6-raw",)),
     ):
-        pair = [wea(f"{model}-{trained}-seed0") for model in ("copy-decompiler", "decompiler")]
-        expected += [[trained, on, *(run.get(on, "–") for run in pair)] for on in scored]
+        names = f"copy-decompiler-{trained}", f"copy-decompiler-{trained}-recall"
+        runs = [wea(f"{name}-seed0") for name in (*names, f"decompiler-{trained}")]
+        expected += [[trained, on, *(run.get(on, "–") for run in runs)] for on in scored]
     assert table("pair") == expected
 
 
