@@ -323,7 +323,7 @@ def test_what_is_told_of_candidates_is_what_greedy_tells(learnt: tuple[str, str]
     folder, text = learnt
     answerer = Pipeline.load(folder).answerer
     questions = [ask(function, answerer.vocab) for function in functions(text)]
-    first, _ = answerer.greedy(questions)
+    first = answerer.greedy(questions)
     best, other = ([found[place] for found in answerer.n_best(questions, 3)] for place in (0, 1))
     # Answers of different lengths, so that some are padded.
     again = answerer.retold([*questions, *questions], [*best, *other])
@@ -343,9 +343,9 @@ def test_answers_do_not_depend_on_the_batch(learnt: tuple[str, str]) -> None:
     folder, text = learnt
     answerer = Pipeline.load(folder).answerer
     questions = [ask(function, answerer.vocab) for function in functions(text)]
-    together, _ = answerer.greedy([*questions, *questions])
+    together = answerer.greedy([*questions, *questions])
     for question, answer in zip([*questions, *questions], together, strict=True):
-        (alone,), _ = answerer.greedy([question])
+        (alone,) = answerer.greedy([question])
         assert alone.c == answer.c
         assert alone.map == answer.map
         assert math.isclose(alone.confidence, answer.confidence, rel_tol=1e-4)

@@ -64,7 +64,7 @@ def _fast(model: ModelName, name: str) -> Cell:
 
 
 def _part(
-    model: ModelName, label: str, note: str, name: str = "switch-6-raw", **parts: bool
+    model: ModelName, label: str, note: str, name: str = "switch-6-raw", **parts: Any
 ) -> Cell:
     run = PRESETS[f"{model}/{name}"]
     run = replace(run, model=replace(run.model, **parts))
