@@ -75,6 +75,24 @@ def test_the_first_candidate_that_verifies_wins() -> None:
         assert found.verified == (found.c == right.c) == (count == 3)
 
 
+def test_answers_in_doubt_are_searched_for_together(monkeypatch) -> None:
+    answers = {name: [wrong(c), c] for name, c in PROGRAMS.items()} | {"part2": [PROGRAMS["part2"]]}
+    pipeline, batch = knowing(TEXT, answers), []
+    search = pipeline.answerer.search
+
+    def searched(questions: list) -> object:
+        batch.append([question.function.name for question in questions])
+        return search(questions)
+
+    monkeypatch.setattr(pipeline.answerer, "search", searched)
+    monkeypatch.setattr("permnet.decompiling.answer.ROWS", 5)  # so six are two batches at first
+    found = pipeline.each(functions(TEXT))
+    assert [(answer.name, answer.c, answer.verified) for answer in found] == [
+        (name, named(name), True) for name in PROGRAMS
+    ]
+    assert [sorted(names) for names in batch] == [[name for name in PROGRAMS if name != "part2"]]
+
+
 @pytest.mark.parametrize("count", [0, -1, 101])
 def test_a_bad_number_of_candidates(count: int) -> None:
     with pytest.raises(PermnetError, match=f"n-best is 1 to 100, not {count}"):
