@@ -167,6 +167,7 @@ def sum_rows(m: Tensor, weights: Tensor) -> Tensor:
     """
     batch, length = weights.shape
     rows = torch.arange(batch * length).view(batch, length)
+    weights = weights.to(m.dtype)  # autocast does not reach here
     return F.embedding_bag(rows, m.flatten(0, 1), mode="sum", per_sample_weights=weights)
 
 
