@@ -37,7 +37,8 @@ start() {
     cd "$out/code"
     set -- "$@" --missing --carry results --out "$out/runs" --parallel "${PARALLEL:-1}" \
         --beside "${BESIDE:-0}" --time-budget "$seconds" ${data:+--data "$data"}
-    "${PYTHON:-python3}" -m permnet sweep "$@" --dry-run # what is wrong with the request is said here, not in the log
+    # What is wrong with the request is said here, not in the log.
+    "${PYTHON:-python3}" -m permnet sweep "$@" --dry-run
     PYTHONUNBUFFERED=1 setsid "${PYTHON:-python3}" -m permnet sweep "$@" >>"$out/log" 2>&1 </dev/null &
     echo "started: $out/log says how it goes"
 }

@@ -75,24 +75,6 @@ def test_the_first_candidate_that_verifies_wins() -> None:
         assert found.verified == (found.c == right.c) == (count == 3)
 
 
-def test_answers_in_doubt_are_searched_for_together(monkeypatch) -> None:
-    answers = {name: [wrong(c), c] for name, c in PROGRAMS.items()} | {"part2": [PROGRAMS["part2"]]}
-    pipeline, batch = knowing(TEXT, answers), []
-    search = pipeline.answerer.search
-
-    def searched(questions: list) -> object:
-        batch.append([question.function.name for question in questions])
-        return search(questions)
-
-    monkeypatch.setattr(pipeline.answerer, "search", searched)
-    monkeypatch.setattr("permnet.decompiling.answer.ROWS", 5)  # so six are two batches at first
-    found = pipeline.each(functions(TEXT))
-    assert [(answer.name, answer.c, answer.verified) for answer in found] == [
-        (name, named(name), True) for name in PROGRAMS
-    ]
-    assert [sorted(names) for names in batch] == [[name for name in PROGRAMS if name != "part2"]]
-
-
 @pytest.mark.parametrize("count", [0, -1, 101])
 def test_a_bad_number_of_candidates(count: int) -> None:
     with pytest.raises(PermnetError, match=f"n-best is 1 to 100, not {count}"):
@@ -341,7 +323,7 @@ def test_what_is_told_of_candidates_is_what_greedy_tells(learnt: tuple[str, str]
     folder, text = learnt
     answerer = Pipeline.load(folder).answerer
     questions = [ask(function, answerer.vocab) for function in functions(text)]
-    first = answerer.greedy(questions)
+    first, _ = answerer.greedy(questions)
     best, other = ([found[place] for found in answerer.n_best(questions, 3)] for place in (0, 1))
     # Answers of different lengths, so that some are padded.
     again = answerer.retold([*questions, *questions], [*best, *other])
@@ -361,9 +343,9 @@ def test_answers_do_not_depend_on_the_batch(learnt: tuple[str, str]) -> None:
     folder, text = learnt
     answerer = Pipeline.load(folder).answerer
     questions = [ask(function, answerer.vocab) for function in functions(text)]
-    together = answerer.greedy([*questions, *questions])
+    together, _ = answerer.greedy([*questions, *questions])
     for question, answer in zip([*questions, *questions], together, strict=True):
-        (alone,) = answerer.greedy([question])
+        (alone,), _ = answerer.greedy([question])
         assert alone.c == answer.c
         assert alone.map == answer.map
         assert math.isclose(alone.confidence, answer.confidence, rel_tol=1e-4)

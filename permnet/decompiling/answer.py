@@ -44,20 +44,17 @@ class Answerer:
     def __init__(self, model: Seq2Seq, vocab: Vocab) -> None:
         self.model, self.vocab = model, vocab
 
-    def greedy(self, questions: Sequence[Question]) -> list[Answer]:
-        """The answer to each question of a batch."""
-        inputs, found = self._greedy(questions)
-        return self._answers(questions, inputs, found)
-
-    def search(self, questions: Sequence[Question]) -> Deviations:
-        """A search for answers to a batch beyond the greedy ones."""
-        inputs, found = self._greedy(questions)
-        return Deviations(self.model, found, _most(inputs))
+    def greedy(self, questions: Sequence[Question]) -> tuple[list[Answer], Deviations]:
+        """The answer to each question of a batch, and a search for further ones."""
+        inputs = pad([question.ids for question in questions])
+        most = min(LONGEST, inputs.shape[1])
+        found = greedy(self.model, inputs, most, record=True)
+        return self._answers(questions, inputs, found), Deviations(self.model, found, most)
 
     def n_best(self, questions: Sequence[Question], count: int) -> list[list[list[int]]]:
         """The ids of the finished answers to each, the most likely first, at most so many."""
         inputs = pad([question.ids for question in questions])
-        beams = beam(self.model, inputs, _most(inputs), count)
+        beams = beam(self.model, inputs, min(LONGEST, inputs.shape[1]), count)
         return [
             [
                 ids[: _length(ids)]
@@ -76,10 +73,6 @@ class Answerer:
             forced = _forced(self.model, inputs, pad(ids))
             answers.update(zip(rows, self._answers(asked, inputs, forced), strict=True))
         return [answers[i] for i in range(len(questions))]
-
-    def _greedy(self, questions: Sequence[Question]) -> tuple[Tensor, Answers]:
-        inputs = pad([question.ids for question in questions])
-        return inputs, greedy(self.model, inputs, _most(inputs), record=True)
 
     def _answers(
         self, questions: Sequence[Question], inputs: Tensor, found: Answers
@@ -109,11 +102,6 @@ def batches(questions: Sequence[Question]) -> Iterator[list[int]]:
         rows.append(i)
     if rows:
         yield rows
-
-
-def _most(inputs: Tensor) -> int:
-    """How many tokens an answer may have."""
-    return min(LONGEST, inputs.shape[1])
 
 
 def _length(ids: list[int]) -> int:

@@ -2,9 +2,8 @@
 
 import re
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from permnet.checkpoint import describe, load, shipped
 from permnet.decompiling.answer import Answer, Answerer, Map, batches
 from permnet.decompiling.question import Question, ask
+from permnet.decompiling.search import Deviations
 from permnet.decompiling.source import Function, functions
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import verify
@@ -123,7 +123,9 @@ class Pipeline:
                 reason = f"outside the domain of the model: {error}"
                 found[i] = Decompiled(function.file, function.name, error=reason)
         order, asked = list(questions), list(questions.values())
-        found.update(zip(order, self._answered(asked), strict=True))
+        for rows in batches(asked):
+            answered = self._batch([asked[row] for row in rows])
+            found.update(zip((order[row] for row in rows), answered, strict=True))
         return [found[i] for i in range(len(functions))]
 
     def candidates(self, function: Function) -> list[Decompiled]:
@@ -139,39 +141,30 @@ class Pipeline:
             for answer, verdict in zip(answers, verdicts, strict=True)
         ]
 
-    def _answered(self, questions: list[Question]) -> list[Decompiled]:
-        """Greedily, and those that do not verify once more, together: alone they take longer."""
-        answers: dict[int, Answer] = {}
-        verified: set[int] = set()
-        seconds: dict[int, float] = defaultdict(float)
-        for rows in batches(questions):
-            with _shared(seconds, rows):
-                asked = [questions[i] for i in rows]
-                found = self.answerer.greedy(asked)
-                verdicts = self._verify([(q, a.c) for q, a in zip(asked, found, strict=True)])
-                answers.update(zip(rows, found, strict=True))
-                verified.update(i for i, verdict in zip(rows, verdicts, strict=True) if verdict)
-        doubtful: list[int] = []
-        if self.n_best > 1 and not self.trouble:
-            doubtful = [i for i in range(len(questions)) if i not in verified]
-        for batch in batches([questions[i] for i in doubtful]):
-            rows = [doubtful[i] for i in batch]
-            with _shared(seconds, rows):
-                second = self._second_look([questions[i] for i in rows])
-                right = {rows[i]: ids for i, ids in second.items()}
-                told = self.answerer.retold([questions[i] for i in right], [*right.values()])
-                answers.update(zip(right, told, strict=True))
-                verified.update(right)
+    def _batch(self, questions: list[Question]) -> list[Decompiled]:
+        began = time.perf_counter()
+        answers, search = self.answerer.greedy(questions)
+        verdicts = self._verify([(q, a.c) for q, a in zip(questions, answers, strict=True)])
+        seconds = [(time.perf_counter() - began) / len(questions)] * len(questions)
+        doubtful = [i for i, verdict in enumerate(verdicts) if not verdict]
+        if doubtful and not self.trouble:
+            began = time.perf_counter()
+            found = self._second_look(questions, doubtful, search)
+            retold = self.answerer.retold([questions[i] for i in found], [*found.values()])
+            for i, answer in zip(found, retold, strict=True):
+                answers[i], verdicts[i] = answer, True
+            for i in doubtful:
+                seconds[i] += (time.perf_counter() - began) / len(doubtful)
         return [
-            _decompiled(question, answers[i], i in verified, seconds[i])
-            for i, question in enumerate(questions)
+            _decompiled(*parts) for parts in zip(questions, answers, verdicts, seconds, strict=True)
         ]
 
-    def _second_look(self, questions: list[Question]) -> dict[int, list[int]]:
+    def _second_look(
+        self, questions: list[Question], doubtful: list[int], search: Deviations
+    ) -> dict[int, list[int]]:
         """The ids of the first further answer that verifies, for those that have one."""
         right: dict[int, list[int]] = {}
-        search = self.answerer.search(questions)
-        tried, left = 1, [*range(len(questions))]
+        tried, left = 1, doubtful
         while tried < self.n_best and left:
             found = search.next(left, min(ROUND, self.n_best - tried))
             if not found:
@@ -195,15 +188,6 @@ class Pipeline:
             for i, verdict in zip(rows, verify(answers, self.compiler, stage), strict=True):
                 verdicts[i] = verdict
         return verdicts
-
-
-@contextmanager
-def _shared(seconds: dict[int, float], rows: Sequence[int]) -> Iterator[None]:
-    """Adds to each row its share of the time that what is done within takes."""
-    began = time.perf_counter()
-    yield
-    for i in rows:
-        seconds[i] += (time.perf_counter() - began) / len(rows)
 
 
 def shipped_decompiler() -> str | None:

@@ -8,9 +8,11 @@ step and once for all, it needs r = 1 / (1 + e^2a e^2b): tanh(a + b) is 1 - 2 r,
 import triton
 import triton.language as tl
 
+from permnet import ops
+
 LEAST = tl.constexpr(-1e30)
 TINY = tl.constexpr(1.1754943508222875e-38)
-FARTHEST = tl.constexpr(40.0)
+FARTHEST = tl.constexpr(ops.FARTHEST)
 """What the attention's keys and states are held below, so that products of powers are numbers."""
 
 

@@ -13,9 +13,10 @@ import triton
 from torch import Tensor
 
 from permnet.kernels.triton_attended import _up
-from permnet.kernels.triton_reads import FARTHEST, _ask, _held, _look, _settle
+from permnet.kernels.triton_reads import _ask, _held, _look, _settle
 from permnet.kernels.triton_reads_backward import _held_backward, _keys_backward, _look_backward
 from permnet.kernels.writer import Held, Source
+from permnet.ops import powers
 
 HELD = 32
 """Positions of a token fetched at once."""
@@ -39,9 +40,7 @@ def _held_of(held: Held, t: int) -> tuple[Tensor, ...]:
 
 def prepared(source: Source) -> Source:
     """The same with powers in the place of the attention's keys."""
-    farthest = FARTHEST.value
-    keys = source.keys.float().clamp(-farthest, farthest).mul_(2).exp_()
-    return replace(source, keys=keys.to(source.keys.dtype))
+    return replace(source, keys=powers(source.keys.float()).to(source.keys.dtype))
 
 
 def read(source: Source, held: Held, t: int, h: Tensor, looking: Tensor, weights: Tensor,

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from permnet.models.base import Seq2Seq, Step, without_pad
 from permnet.models.recurrent import GRU, BiGRU
-from permnet.ops import masked_softmax
+from permnet.ops import masked_softmax, powers
 from permnet.vocab import PAD
 
 
@@ -24,11 +24,9 @@ class AdditiveAttention(nn.Module):
     """Scores every input position for every state: (B, T, S), keys (B, L, A) → (B, T, L).
 
     The keys are `attention.memory(m_e)`: computed once per example, not once per token. So are
-    their `powers`, for `by_powers`, which scores one state (B, S) → (B, L) and is the faster way on
-    a CPU where inputs are long.
+    their `ops.powers`, for `by_powers`, which scores one state (B, S) → (B, L) and is the faster
+    way on a CPU where inputs are long.
     """
-
-    FARTHEST = 40.0  # powers of more than twice that leave the range of numbers
 
     def __init__(self, memory_size: int, state_size: int) -> None:
         super().__init__()
@@ -40,16 +38,11 @@ class AdditiveAttention(nn.Module):
         # score = vᵀ tanh(W h + U m_e)
         return self.score(torch.tanh(self.state(state)[:, :, None] + keys[:, None]))[..., 0]
 
-    @classmethod
-    def powers(cls, x: Tensor) -> Tensor:
-        return x.clamp(-cls.FARTHEST, cls.FARTHEST).mul(2).exp()
-
-    def by_powers(self, state: Tensor, powers: Tensor) -> Tensor:
-        # tanh(a + b) = 1 - 2 / (1 + exp 2a exp 2b). An example at a time stays in the cache.
+    def by_powers(self, state: Tensor, keys: Tensor) -> Tensor:
         v, one = self.score.weight[0], state.new_ones(())
-        rows = [
+        rows = [  # an example at a time stays in the cache
             torch.addcmul(one, h, k).reciprocal_() @ v
-            for h, k in zip(self.powers(self.state(state)), powers, strict=True)
+            for h, k in zip(powers(self.state(state)), keys, strict=True)
         ]
         return v.sum() - 2 * torch.stack(rows)
 

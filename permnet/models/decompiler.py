@@ -49,6 +49,7 @@ from permnet.ops import (
     dot_some_rows,
     generate_or_copy,
     masked_softmax,
+    powers,
     sum_rows,
     sum_some_rows,
     taken,
@@ -87,7 +88,7 @@ class DecompilerMemory:
     @cached_property
     def powers(self) -> Tensor:
         """The keys for the attention as it wants them step by step on a CPU: (B, L, 2H)."""
-        return AdditiveAttention.powers(self.attention_keys)
+        return powers(self.attention_keys)
 
     def scores(self, v_hidd: Tensor) -> Tensor:
         """What copying and the resolver give each position, merged: (B, T, 2H) → (B, T, L)."""
@@ -209,8 +210,7 @@ class _Decompiler(Seq2Seq):
         if self.recall is not None:
             with torch.no_grad():
                 merged = copy if v_dw is None else copy + v_dw
-                said = self.generate.weight[previous], self.generate.bias[previous]
-                generated = (said[0] * state.v_hidd).sum(-1) + said[1]
+                generated = self._generated(state.v_hidd, previous)
                 recalled = recalled + taken(holds, merged, generated)
             scores = scores + (self.recall(v_hidd) * recalled)[:, None]
         logits = _logits(memory, self.generate(v_hidd[:, None]), scores)[:, 0]
@@ -263,6 +263,10 @@ class _Decompiler(Seq2Seq):
         if (asked := memory.references) is None:
             return copy, None
         return copy, dot_some_rows(asked.asking, v_hidd, holds) + asked.bias  # Eq. 25, Eq. 26
+
+    def _generated(self, v_hidd: Tensor, said: Tensor) -> Tensor:
+        """The scores of generating these tokens in a state: (B, 2H), (B) → (B)."""
+        return (self.generate.weight[said] * v_hidd).sum(-1) + self.generate.bias[said]
 
     def _looked(self, memory: DecompilerMemory, v_hidd: Tensor) -> Tensor:
         if v_hidd.is_cuda:
