@@ -106,16 +106,20 @@ def test_a_cell_trains_what_it_says(table: str, cell) -> None:
         assert (run.benchmark, run.model.without) == (cell.benchmark, cell.variant)
     if cell.recipe == "paper" and "noise" not in cell.benchmark and "DICT" not in cell.benchmark:
         expected = PRESETS[f"{cell.model}/{cell.benchmark}"]
-        train = replace(first.train, patience=0.0, time_limit=0.0)
+        ends = ("patience", "time_limit", "stop_when_solved", "evaluate_every")
+        like = {name: getattr(expected.train, name) for name in ends}
+        train = replace(first.train, **like)
         assert replace(first, model=replace(first.model, without=None), train=train) == expected
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_only_baselines_may_end_early_and_on_pd10_and_pi10_they_may_not(name: str) -> None:
+def test_only_baselines_may_end_early_and_on_pd10_and_pi10_only_solved(name: str) -> None:
     run = RUNS[name]
     # A pair that is compared has equal budgets, so neither of the two may end early.
     pair = name.startswith("worth-") or name in SWITCH
-    may = run.model.name not in PERMNETS and run.benchmark not in ("PD10", "PI10") and not pair
+    baseline = run.model.name not in PERMNETS and not pair
+    assert run.train.stop_when_solved == (1.0 if baseline else 0.0)
+    may = baseline and run.benchmark not in ("PD10", "PI10")
     assert (run.train.patience, run.train.time_limit) == ((0.5, 240.0) if may else (0.0, 0.0))
 
 
