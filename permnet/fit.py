@@ -60,6 +60,10 @@ class Clock:
     def enough_for(self, seconds: float) -> bool:
         return self.budget is None or self.elapsed() + seconds < self.budget
 
+    def stop(self) -> None:
+        """Leaves no time for anything more."""
+        self.budget = 0.0
+
 
 class Trainer:
     """A model in training; `files` is None in all processes but the first."""

@@ -5,6 +5,7 @@
     last/  best/    checkpoints; last/ also holds what training needs to go on
     answers/        to the test splits of switch sets, which a compiler may then judge
     result.json     written when the run is finished
+    .lock           the process that trains here: `kill $(cat RUN/.lock)` stops it with a checkpoint
 
 Every file and folder takes its name only when it is complete. `last/` says how many lines of
 `metrics.jsonl` belong to it; what a killed process wrote after them is cut off on resuming.
@@ -32,6 +33,7 @@ from permnet.models import Seq2Seq
 from permnet.vocab import Vocab
 
 RUN, METRICS, ANSWERS, RESULT = "run.json", "metrics.jsonl", "answers", "result.json"
+LOCK = ".lock"
 OPTIMISER, POSITION = "optimiser.safetensors", "position.json"
 Stopped = Literal["solved", "patience", "time"]
 
@@ -85,11 +87,14 @@ class RunFolder:
         with _writing(path), contextlib.ExitStack() as stack:
             self._check_usable(resume)
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = stack.enter_context((path / ".lock").open("w"))
+            self._lock = stack.enter_context((path / LOCK).open("a"))
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise PermnetError(f"another process is training in {path}") from None
+            self._lock.truncate(0)
+            self._lock.write(f"{os.getpid()}\n")
+            self._lock.flush()
             if (path / RUN).exists():
                 self._check_same(about["data_sha256"])
             else:

@@ -9,6 +9,8 @@ import itertools
 import logging
 import math
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,10 +54,10 @@ def train(
     `data` is the folder of a switch set's data. `devices` and `nodes` are how many processes take
     part, started by torchrun or by Fabric itself; they share the batch. Before `time_budget`
     seconds are over the run stops with a checkpoint to resume from, and the result says
-    `"status": "unfinished"`. A finished run that is resumed returns its result at once. `sharing`
-    runs use the device at a time: a time limit is then so many times longer.
-    `test_limit` tests on the first so many examples only. `origin` is what the result says of its
-    `command` instead of this process's own.
+    `"status": "unfinished"`; a SIGTERM makes it do so at once. A finished run that is resumed
+    returns its result at once. `sharing` runs use the device at a time: a time limit is then so
+    many times longer. `test_limit` tests on the first so many examples only. `origin` is what the
+    result says of its `command` instead of this process's own.
     """
     clock = Clock(time_budget, sharing)
     bench = find(run.benchmark, data)
@@ -67,13 +69,30 @@ def train(
         "sharing": sharing,
         "data_sha256": {name: bench.sha256(name) for name in SPLITS},
     }
-    result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
+    with _stopped_by_sigterm(clock):
+        result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
     if fabric.world_size > 1:
         # Left to the end of the process, the group's threads may hang or abort it: end it here,
         # when all have nothing left to say and the model that refers to it is gone.
         fabric.barrier()
         torch.distributed.destroy_process_group()
     return result
+
+
+@contextmanager
+def _stopped_by_sigterm(clock: Clock) -> Iterator[None]:
+    """A process that is told to end its run saves it first, and leaves the device in order.
+
+    Under MPS one that dies amid its work takes along all others that share the device.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are not for others
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: clock.stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _train(

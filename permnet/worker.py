@@ -1,7 +1,7 @@
 """A process that trains what it is told: a JSON object in on each line, a JSON object out.
 
 `sweep.py` starts it. It lives on from run to run, since starting torch and a GPU takes as long as a
-small run.
+small run. A SIGTERM ends the run it is at, with a checkpoint, and it asks for the next.
 """
 
 import contextlib
@@ -53,5 +53,5 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):  # whoever asked may be gone
         main()

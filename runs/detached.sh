@@ -10,11 +10,13 @@
 #
 # NAMEs are sweeps, rows or runs, as `permnet sweep` knows them; what results/ has is left out.
 # PARALLEL runs share the GPU, through MPS where it is installed, and BESIDE those of campaigns
-# started apart (which give way to the others with CUDA_MPS_CLIENT_PRIORITY=1). DATA is the folder of
-# switch sets, which a run reads when it begins. The campaign has its own copy of the code, so OUT
-# lies outside of the project, or in its folder out. `pack` writes results.tar.gz, with the answers
-# that `permnet score --recompile` judges, and, in parts of 15 MB that `cat` puts together, the
-# folders of the RUNs with all that they need to go on: unpacked into OUT, they do.
+# started apart (which give way to the others with CUDA_MPS_CLIENT_PRIORITY=1). A run is stopped, with
+# a checkpoint, by `kill $(cat OUT/runs/RUN/.lock)`; `kill -9` takes all along that share the GPU.
+# DATA is the folder of switch sets, which a run reads when it begins. The campaign has its own copy
+# of the code, so OUT lies outside of the project, or in its folder out. `pack` writes
+# results.tar.gz, with the answers that `permnet score --recompile` judges, and, in parts of 15 MB
+# that `cat` puts together, the folders of the RUNs with all that they need to go on: unpacked into
+# OUT, they do.
 set -eu
 cd "$(dirname "$0")/.."
 

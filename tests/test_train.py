@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import signal
 import subprocess
 import sys
 import weakref
@@ -402,6 +403,27 @@ def test_time_budget_stops_with_a_checkpoint_and_resuming_ends_the_same(
     assert without_seconds(tmp_path / "parts") == without_seconds(tmp_path / "whole")
     assert parts["test"]["by_length"] == whole["test"]["by_length"]
     assert do(small(), tmp_path / "parts", resume=True)["test"] == parts["test"]
+
+
+def test_sigterm_stops_with_a_checkpoint_and_resuming_ends_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = do(small(), tmp_path / "whole")
+    before = signal.getsignal(signal.SIGTERM)
+    looked = permnet.fit.Trainer._check_finite
+
+    def look(self: permnet.fit.Trainer, *args: Any) -> None:
+        looked(self, *args)
+        if self.position.step == 3:
+            os.kill(int((tmp_path / "parts" / ".lock").read_text()), signal.SIGTERM)
+
+    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 1)
+    monkeypatch.setattr(permnet.fit.Trainer, "_check_finite", look)
+    part = do(small(), tmp_path / "parts")
+    assert (part["status"], part["steps"]) == ("unfinished", 3)
+    assert signal.getsignal(signal.SIGTERM) is before
+    parts = do(small(), tmp_path / "parts", resume=True)
+    assert parts["test"]["by_length"] == whole["test"]["by_length"]
 
 
 @pytest.mark.parametrize(
