@@ -273,13 +273,35 @@ def test_at_a_glance_the_best_own_recipe_stands_beside_the_paper_s(results: Path
     put(results, "permneti-PI10-small-seed0", 0.3)
     put(results, "permneti-PI10-without-m_d-small-seed0", 1.0)
     assert report(results) == 0
-    text = (results.parent / "RESULTS.md").read_text().partition("## Table 1")[0]
+    text = (results.parent / "RESULTS.md").read_text().partition("## The baselines")[0]
     rows = {line.split(" | ")[0]: line.split(" | ") for line in text.splitlines()}
     assert rows["| PI40"][3].startswith("70.000")
     assert rows["| PI40"][4:] == ["`permneti-PI40-long`", "2 |"]
     assert rows["| PI10"][3].startswith("30.000")
     assert rows["| PI10"][4:] == ["`permneti-PI10-small`", "1 |"]
     assert rows["| PD10"][3:] == ["–", "–", "0 |"]
+
+
+def test_at_a_glance_baselines_stand_beside_the_paper_s_and_say_what_they_solve(
+    results: Path,
+) -> None:
+    put(results, "gru-PD10-seed0", 0.2)
+    put(results, "gru-PD10-rate0.001-seed0", 0.995)
+    put(results, "copynet-PI10-seed0", 1.0)
+    put(results, "pointer-PI10-seed0", 1.0)
+    put(results, "transformer-PI10-seed0", 0.9)
+    assert report(results) == 0
+    text = (results.parent / "RESULTS.md").read_text().partition("## The baselines")[2]
+    grid, _, rest = text.partition("## Table 1")[0].partition("\n\nSolved here")
+    header, _, *rows = (line.strip("| ").split(" | ") for line in grid.splitlines()[2:])
+    found = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
+    assert found["PD10"]["gru"] == "99.500 (0.00)"
+    assert found["PI10"]["copynet"] == "100.000 (99.97)"
+    assert found["PI10"]["pointer"] == "100.000"
+    assert found["PI10"]["transformer"] == "90.000 (0.00)"
+    assert found["PD1-10"]["gru"] == "not run (0.00)"
+    assert found["PI_DICT"]["gru"] == "–"
+    assert rest.strip().endswith("not in the paper: gru on PD10.")
 
 
 def test_runs_of_one_s_own_are_listed(results: Path) -> None:

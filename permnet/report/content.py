@@ -7,7 +7,7 @@ from permnet.experiments import TABLES, switch
 from permnet.experiments.tables import PERMNETS, Table
 from permnet.report.figures import Figure
 from permnet.report.results import Figures, Result
-from permnet.report.rows import Collected, Row, directions
+from permnet.report.rows import SOLVED, Collected, Row, directions
 from permnet.tasks.benchmarks import SPLIT_SIZE
 
 INTRODUCTION = (
@@ -47,6 +47,7 @@ def sections(collected: Collected, figures: dict[str, Figure]) -> list[Section]:
     """The whole report, in order."""
     return [
         _glance(collected),
+        _baselines(collected),
         *(_table(table, collected) for table in TABLES if table is not switch.TABLE),
         *_others(collected.others),
         _figures(figures),
@@ -68,6 +69,36 @@ def _glance(collected: Collected) -> Section:
     header = ("benchmark", "paper", "ours, the paper's recipe", "ours, best own recipe", "its row",
               "own recipes tried")  # fmt: skip
     return Section("The PermNets at a glance: WEA", header, tuple(lines))
+
+
+def _baselines(collected: Collected) -> Section:
+    """Their best WEA on each benchmark, whatever the recipe, with the paper's in brackets."""
+    cells: dict[tuple[str, str], list[Row]] = {}
+    for row in collected.rows:
+        if row.is_baseline and row.table in ("table1", "table3", "table5"):
+            cells.setdefault((row.cell.benchmark, row.cell.model), []).append(row)
+    models = tuple(dict.fromkeys(model for _, model in cells))
+    lines = tuple(
+        (benchmark, *(_best(cells.get((benchmark, model), [])) for model in models))
+        for benchmark in sorted({benchmark for benchmark, _ in cells})
+    )
+    only_here = [
+        f"{model} on {benchmark}"
+        for (benchmark, model), tried in cells.items()
+        if any(row.solved for row in tried)
+        and any(row.cell.paper_wea is not None and row.cell.paper_wea < SOLVED for row in tried)
+    ]
+    solved = f"Solved here, with a WEA of {100 * SOLVED:g} % or more, and not in the paper: "
+    notes = (f"{solved}{', '.join(only_here)}.",) if only_here else ()
+    title = "The baselines at a glance: best WEA, the paper's in brackets"
+    return Section(title, ("benchmark", *models), lines, notes)
+
+
+def _best(tried: list[Row]) -> str:
+    best = max((row.worst.test.wea for row in tried if row.worst), default=None)
+    ours = percent(best, 3) if best is not None or not tried else "not run"
+    paper = next((row.cell.paper_wea for row in tried if row.cell.paper_wea is not None), None)
+    return ours if paper is None else f"{ours} ({percent(paper)})"
 
 
 def _own_recipes(row: Row, collected: Collected) -> list[Row]:
