@@ -21,7 +21,7 @@ from permnet.decompiling.question import ask
 from permnet.decompiling.source import functions
 from permnet.decompiling.toolchain import Compiler, prelude_with
 from permnet.errors import PermnetError
-from permnet.models import CopyDecompiler, Decompiler
+from permnet.models import CopyNet, Decompiler
 from permnet.tasks.switch.compiler import compile_c
 from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
 from permnet.tasks.switch.dataset import shipped
@@ -365,7 +365,7 @@ def test_weights_that_overflow_are_said(learnt: tuple[str, str], monkeypatch) ->
 def test_a_model_that_writes_c_in_full_is_refused(tmp_path) -> None:
     run = Run("PI10", ModelConfig(name="copy-decompiler", embedding=4, hidden=4))
     vocab = Vocab(("mov", "break", *(f".L{i}" for i in range(1, 101))), reserved=4)
-    save(tmp_path / "old", CopyDecompiler(len(vocab), embedding=4, hidden=4), run, vocab, {})
+    save(tmp_path / "old", CopyNet(len(vocab), embedding=4, hidden=4), run, vocab, {})
     with pytest.raises(PermnetError, match="writes C in full, with `break`"):
         Pipeline.load(tmp_path / "old")
 
@@ -373,7 +373,7 @@ def test_a_model_that_writes_c_in_full_is_refused(tmp_path) -> None:
 def test_a_model_that_counts_labels_is_refused(tmp_path) -> None:
     run = Run("PI10", ModelConfig(name="copy-decompiler", embedding=4, hidden=4))
     vocab = Vocab(("mov", ".L1", ".L2"), reserved=4)
-    save(tmp_path / "raw", CopyDecompiler(len(vocab), embedding=4, hidden=4), run, vocab, {})
+    save(tmp_path / "raw", CopyNet(len(vocab), embedding=4, hidden=4), run, vocab, {})
     with pytest.raises(PermnetError, match="trained on labels as gcc numbers them"):
         Pipeline.load(tmp_path / "raw")
 

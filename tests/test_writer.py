@@ -135,7 +135,10 @@ def interpreted() -> None:
 
     kernels._parts = lambda h: (triton_writer, triton_attended)
     for seed, sizes in enumerate(
-        [(3, 6, 9, 6, 5, 4), (2, 3, 1, 8, 8, 8), (2, 4, 70, 40, 24, 33), (2, 3, 300, 128, 16, 64)]
+        [
+            *((3, 6, 9, 6, 5, 4), (2, 3, 1, 8, 8, 8), (2, 4, 70, 40, 24, 33)),
+            *((2, 3, 300, 128, 16, 64), (2, 3, 70, 600, 520, 4)),
+        ]
     ):
         for resolves in (True, False):
             args = arguments(*sizes, resolves=resolves, dtype=torch.float32, seed=seed)
@@ -156,7 +159,10 @@ def test_triton_kernels_through_the_interpreter():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("resolves", [True, False])
-@pytest.mark.parametrize("sizes", [(16, 21, 70, 64, 64, 64), (32, 60, 650, 256, 256, 256)])
+@pytest.mark.parametrize(
+    "sizes",
+    [(16, 21, 70, 64, 64, 64), (32, 60, 650, 256, 256, 256), (64, 11, 22, 1024, 1024, 1024)],
+)
 def test_triton_kernels_on_a_gpu(sizes, resolves):
     torch.backends.cuda.matmul.allow_tf32 = False
     compare(*arguments(*sizes, resolves=resolves, dtype=torch.float32, device="cuda"), 2e-3)

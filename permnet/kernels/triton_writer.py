@@ -19,7 +19,9 @@ from permnet.kernels.writer import Held, Source
 from permnet.ops import powers
 
 HELD = 32
-"""Positions of a token fetched at once."""
+"""Positions of a token fetched at once, at most."""
+FETCHED = 8192
+"""Numbers fetched at once of those positions."""
 CELLS = 2048
 """Of M_e or the keys, how many numbers a program takes at once."""
 PROGRAMS = 1024
@@ -32,6 +34,11 @@ def _sizes(source: Source) -> tuple[int, int, int]:
     chunk = max(1, min(_up(length), CELLS // _up(widest)))
     splits = min(_up(max(1, PROGRAMS // batch)), _up(triton.cdiv(length, chunk)))
     return chunk, splits, chunk * triton.cdiv(length, chunk * splits)
+
+
+def _at_once(size: int) -> int:
+    """Positions fetched at once."""
+    return max(1, min(HELD, FETCHED // _up(size)))
 
 
 def _held_of(held: Held, t: int) -> tuple[Tensor, ...]:
@@ -53,7 +60,7 @@ def read(source: Source, held: Held, t: int, h: Tensor, looking: Tensor, weights
     _held[(batch,)](
         h, source.m_e, source.copy_keys, source.asking, source.bias, *_held_of(held, t),
         held.asks[t].view(torch.uint8), weights[0], taken, read, length, width, size, row,
-        RESOLVES=resolves, HELD=HELD, SS=_up(size), DS=_up(width), num_warps=8,
+        RESOLVES=resolves, HELD=_at_once(size), SS=_up(size), DS=_up(width), num_warps=8,
     )  # fmt: skip
     if resolves:
         block = min(_up(length), 128)
@@ -93,8 +100,8 @@ def read_backward(source: Source, held: Held, t: int, dread: Tensor, looking: Te
         source.lengths, *_held_of(held, t), weights[0], weights[1], queries, taken, dweights,
         dqueries, sums, parts, dscores[0], dscores[1], dscores[2] if resolves else None, dtaken,
         dlooking, dh, length, width, inner, size, row, dlooking.stride(0),
-        RESOLVES=resolves, HELD=HELD, SPLITS=splits, BLOCK=min(_up(length), 256), AS=_up(inner),
-        SS=_up(size), DS=_up(width), num_warps=8,
+        RESOLVES=resolves, HELD=_at_once(size), SPLITS=splits, BLOCK=min(_up(length), 256),
+        AS=_up(inner), SS=_up(size), DS=_up(width), num_warps=8,
     )  # fmt: skip
 
 

@@ -2,8 +2,7 @@
 
 from permnet.models.attention import AttentionGRU
 from permnet.models.base import Seq2Seq
-from permnet.models.copynet import CopyNet
-from permnet.models.decompiler import CopyDecompiler, Decompiler
+from permnet.models.decompiler import CopyNet, Decompiler
 from permnet.models.gru import PlainGRU
 from permnet.models.permnetd import PermNetD
 from permnet.models.permneti import PermNetI
@@ -21,14 +20,13 @@ MODELS: dict[str, type[Seq2Seq]] = {
     "transformer-resolver": ResolvingTransformer,
     "pointer": PointerNetwork,
     "pointer-generator": PointerGenerator,
-    "copy-decompiler": CopyDecompiler,
+    "copy-decompiler": CopyNet,
     "decompiler": Decompiler,
 }
 
 __all__ = [
     "MODELS",
     "AttentionGRU",
-    "CopyDecompiler",
     "CopyNet",
     "Decompiler",
     "DirectResolver",

@@ -1,10 +1,17 @@
-"""The decompiler of section 4.5: copying, alone and extended with PermNetI as in section 3.2.2.
+"""CopyNet, and CopyNet extended with PermNetI: the decompilers of sections 3.2.2 and 4.5.
 
     In:  <sos> cmp p0 -5 je .L7 cmp p0 3 je .L2 … .L2 : … .L7 : … <eos>
     Out: <sos> switch ( p0 ) { case 3 : … case -5 : … } <eos>
 
-`CopyDecompiler` is CopyNet (models/copynet.py), number for number, in less memory. `Decompiler` is
-the same with an `IndirectResolver` on the same encoder states; it differs in three places:
+In CopyNet (Gu et al. 2016), also a baseline of section 4, every token of the vocabulary has a score
+to be generated and every input position a score to be copied. One softmax runs over them all, and a
+token's probability is the sum over the ways to say it. The writer reads, beside the previous token,
+the attention's context and the *selective read*: the reader's states at the positions the previous
+token was copied from. Tokens never seen in training have ids of their own (vocab.py), so the
+vocabulary is all there is.
+
+`Decompiler` is the same with an `IndirectResolver` on the same encoder states; it differs in three
+places:
 
 - Both weight the input's positions, so their logits are merged there: the score of a position is
   its copying score plus its v_dw. That is how PermNetI joins its logits to others (Eq. 24 and what
@@ -147,7 +154,7 @@ def taking(
     return masked_softmax(copy, holds & (copy > v_dw)), masked_softmax(asked, memory.mask)  # Eq. 28
 
 
-class _Decompiler(Seq2Seq):
+class _Copying(Seq2Seq):
     def __init__(
         self,
         vocab_size: int,
@@ -301,8 +308,8 @@ def _logits(memory: DecompilerMemory, generated: Tensor, scores: Tensor) -> Tens
     return without_pad(generate_or_copy(generated, scores, memory.ids))
 
 
-class CopyDecompiler(_Decompiler):
-    """The baseline: CopyNet, fit for long inputs."""
+class CopyNet(_Copying):
+    """The baseline of section 4, and of section 4.5."""
 
     def __init__(
         self, vocab_size: int, embedding: int = 128, hidden: int = 32, recall: bool = False
@@ -310,8 +317,8 @@ class CopyDecompiler(_Decompiler):
         super().__init__(vocab_size, embedding, hidden, recall)
 
 
-class Decompiler(_Decompiler):
-    """The baseline extended with PermNetI; `equal` is the resolver's."""
+class Decompiler(_Copying):
+    """CopyNet extended with PermNetI; `equal` is the resolver's."""
 
     def __init__(
         self,
