@@ -6,6 +6,7 @@ archive of what is worth carrying home. Run it again and it goes on where it sto
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import tarfile
@@ -20,6 +21,7 @@ from typing import Any, Literal
 
 from permnet.config import Run, from_json, to_json
 from permnet.display import Display, progress_bar
+from permnet.ending import on_sigterm
 from permnet.errors import PermnetError
 from permnet.experiments import runs_of
 from permnet.provenance import invocation
@@ -107,8 +109,8 @@ def sweep(
     """Do the runs of sweeps, given by their names or as name → run, `parallel` at a time.
 
     Before `time_budget` seconds are over all runs stop with checkpoints. A run that fails does not
-    keep the others from going on. `beside` runs of other sweeps use the device meanwhile. `data` is
-    the folder of the switch sets' data.
+    keep the others from going on. A SIGTERM stops them all at once, with checkpoints. `beside` runs
+    of other sweeps use the device meanwhile. `data` is the folder of the switch sets' data.
     """
     if parallel < 1:
         raise PermnetError(f"parallel is 1 or more, not {parallel}")
@@ -127,7 +129,7 @@ def sweep(
             "test_limit": test_limit,
         }
         sweeping = _Sweeping(planned, folder, common, data, listed, display)
-        with ThreadPoolExecutor(parallel) as pool:
+        with on_sigterm(sweeping.stop), ThreadPoolExecutor(parallel) as pool:
             try:
                 for done in [pool.submit(sweeping.work) for _ in range(parallel)]:
                     done.result()
@@ -164,6 +166,7 @@ class _Sweeping:
         self.listed = listed  # so that each run has a command of its own
         self.total, self.running = len(planned), set[str]()
         self.outcome, self.lock = Outcome(), threading.Lock()
+        self.workers = set[subprocess.Popen[str]]()
         self.queue: SimpleQueue[Planned] = SimpleQueue()
         for job in planned:
             if job.status == "finished":
@@ -176,10 +179,17 @@ class _Sweeping:
             while True:
                 self.queue.get_nowait()
 
+    def stop(self) -> None:
+        """Leaves no time for anything more."""
+        self.deadline = 0.0
+        for worker in tuple(self.workers):
+            worker.terminate()
+
     def work(self) -> None:
         """Trains runs off the queue, in a process of its own, until there is none or no time."""
         while not self.queue.empty():
             with _start_worker() as worker:
+                self.workers.add(worker)
                 try:
                     while worker.poll() is None:
                         job = self.queue.get_nowait()
@@ -191,6 +201,7 @@ class _Sweeping:
                 except Empty:
                     return
                 finally:
+                    self.workers.discard(worker)
                     worker.terminate()
 
     def _ask(self, worker: "subprocess.Popen[str]", job: Planned) -> dict[str, Any]:
@@ -216,7 +227,10 @@ class _Sweeping:
         if line:
             answer: dict[str, Any] = json.loads(line)
             return answer
-        return {"status": "failed", "error": f"its process ended with code {worker.wait()}"}
+        code = worker.wait()
+        if code == -signal.SIGTERM and self.deadline == 0.0:  # stopped before it had begun
+            return {"status": "unfinished"}
+        return {"status": "failed", "error": f"its process ended with code {code}"}
 
     def _note(self, name: str, answer: dict[str, Any]) -> None:
         with self.lock:

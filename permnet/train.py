@@ -9,8 +9,6 @@ import itertools
 import logging
 import math
 import os
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +21,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from permnet.build import check_model
 from permnet.config import Run, to_json
 from permnet.display import progress_bar
+from permnet.ending import on_sigterm
 from permnet.errors import PermnetError
 from permnet.fit import Clock, Trainer, on_first
 from permnet.provenance import provenance
@@ -69,7 +68,8 @@ def train(
         "sharing": sharing,
         "data_sha256": {name: bench.sha256(name) for name in SPLITS},
     }
-    with _stopped_by_sigterm(clock):
+    # Under MPS a process that dies amid its work takes along all others that share the device.
+    with on_sigterm(clock.stop):
         result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
     if fabric.world_size > 1:
         # Left to the end of the process, the group's threads may hang or abort it: end it here,
@@ -77,22 +77,6 @@ def train(
         fabric.barrier()
         torch.distributed.destroy_process_group()
     return result
-
-
-@contextmanager
-def _stopped_by_sigterm(clock: Clock) -> Iterator[None]:
-    """A process that is told to end its run saves it first, and leaves the device in order.
-
-    Under MPS one that dies amid its work takes along all others that share the device.
-    """
-    if threading.current_thread() is not threading.main_thread():  # signals are not for others
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: clock.stop())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _train(

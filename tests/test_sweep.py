@@ -2,8 +2,12 @@
 
 import itertools
 import json
+import os
+import signal
 import sys
 import tarfile
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -116,6 +120,21 @@ def test_without_time_nothing_is_started(tmp_path: Path) -> None:
     outcome = run(RUNS, tmp_path, time_budget=1)
     assert outcome.unfinished == list(RUNS)
     assert not (tmp_path / "run0").exists()
+
+
+def test_sigterm_stops_all_runs_with_checkpoints(tmp_path: Path) -> None:
+    runs = {name: replace(r, train=replace(r.train, epochs=10**6)) for name, r in RUNS.items()}
+
+    def when_begun() -> None:
+        while not all((tmp_path / name / "last").exists() for name in ("run0", "run1")):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=when_begun, daemon=True).start()
+    outcome = run(runs, tmp_path, parallel=2)
+    assert sorted(outcome.unfinished) == list(RUNS)
+    assert not outcome.failed
+    assert [p.status for p in plan(runs, tmp_path)] == ["started", "started", "new"]
 
 
 def test_shards_are_a_partition(tmp_path: Path) -> None:
