@@ -37,7 +37,7 @@ TABLE = Table(
         quick("permnetd/PD1-10", rate=0.003),
         quick("permnetd/PD1-10", label="fresh", rate=0.003, fresh=True, note="new examples"),
         quick("permnetd/PD20", rate=0.003),
-        *other_rates("gru/PD10", "gru-attention/PD10", "copynet/PD10", "transformer/PD10"),
+        *other_rates("gru/PD10", "gru-attention/PD10", "transformer/PD10"),
     ),
     notes=(
         "The paper runs no other baseline on PD20, since none but CopyNet solves PD10 there; here "

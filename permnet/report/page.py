@@ -28,6 +28,9 @@ def _palette(ink: str, paper: str, rule: str, screen: int) -> str:
     return f":root{{--ink:{ink};--paper:{paper};--rule:{rule};{numbered}}}"
 
 
+LONG = 40
+"""Letters of a cell that had better be broken into lines."""
+
 _STYLE = f"""
 {_palette("#1b1f24", "#ffffff", "#d5dae0", 0)}
 @media (prefers-color-scheme: dark) {{{_palette("#e4e8ee", "#14171c", "#39414d", 1)}}}
@@ -39,7 +42,7 @@ p {{ max-width: 75ch }}
 table {{ border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums }}
 th, td {{ padding: .2rem .45rem; border-bottom: 1px solid var(--rule); text-align: left;
   white-space: nowrap }}
-td:last-child {{ white-space: normal; min-width: 24rem; font-size: 11px }}
+table.told td:last-child {{ white-space: normal; min-width: 24rem; font-size: 11px }}
 .charts {{ display: flex; flex-wrap: wrap; gap: 1rem }}
 .legend span {{ margin-right: 1.2rem; white-space: nowrap }}
 .legend i {{ display: inline-block; width: 1.2em; height: .25em; margin-right: .4em;
@@ -89,7 +92,8 @@ def _grid(section: Section) -> str:
         "<tr>" + "".join(f"<td>{_inline(text)}</td>" for text in row) + "</tr>"
         for row in section.rows
     )
-    return f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>'
+    told = ' class="told"' if any(len(row[-1]) > LONG for row in section.rows) else ""
+    return f'<div class="wide"><table{told}><tr>{head}</tr>{rows}</table></div>'
 
 
 def _charts(rows: list[Row]) -> str:
