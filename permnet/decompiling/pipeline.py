@@ -22,7 +22,7 @@ from permnet.tasks.switch.ctokens import layout
 from permnet.tasks.switch.skeleton import Skeleton, skeleton
 from permnet.tasks.switch.terse import UNSAID, in_full
 
-MODELS = ("decompiler", "copy-decompiler")  # the better first
+MODELS = ("copy-decompiler", "decompiler")  # the better first
 N_BEST = 10
 ROUND = 3  # further answers that are searched for, and compiled, at once
 

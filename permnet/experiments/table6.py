@@ -1,11 +1,13 @@
 """Table 6: PermNetD without one of its parts."""
 
-from permnet.experiments.tables import Cell, Table, cell
+from permnet.experiments.tables import Cell, Table, cell, quick
 
 
 def _without(part: str, length: int, ta: float | None = None, wea: float | None = None) -> Cell:
     return cell(f"permnetd/PD{length}", ta, wea, without=part, seeds=3 if length == 10 else 1)
 
+
+ABLATIONS = ("fixed-vocab", "m_e", "m_ind", "v_arr")
 
 TABLE = Table(
     "table6",
@@ -25,5 +27,9 @@ TABLE = Table(
         _without("fixed-vocab", 40, 0.8655, 0.0017),
     ),
     more=tuple(_without(part, 40) for part in ("m_e", "m_ind", "v_arr")),
+    ours=(
+        quick("permnetd/PD20", rate=0.003),
+        *(quick("permnetd/PD20", rate=0.003, seeds=1, without=part) for part in ABLATIONS),
+    ),
     notes=("Without `m_e` or `v_arr` the model works at one input length only.",),
 )
