@@ -30,6 +30,8 @@ TABLE = Table(
     ours=(
         quick("permnetd/PD20", rate=0.003),
         *(quick("permnetd/PD20", rate=0.003, seeds=1, without=part) for part in ABLATIONS),
+        quick("permnetd/PD40", rate=0.003, seeds=1),
+        quick("permnetd/PD40", rate=0.003, seeds=1, without="fixed-vocab"),
     ),
     notes=("Without `m_e` or `v_arr` the model works at one input length only.",),
 )
