@@ -2,6 +2,8 @@
 # A campaign on a GPU that is lent for a while, through shells that end: it goes on without them.
 #
 #     runs/detached.sh start OUT SECONDS NAME…     begin, or go on with what OUT holds; for so long
+#     runs/detached.sh show OUT                    how far it is
+#     runs/detached.sh stop OUT                    end it, with checkpoints
 #     runs/detached.sh pack OUT FOLDER [RUN…]      what is finished, and RUNs as they are, to FOLDER;
 #                                                  `begun` stands for all that are not finished
 #
@@ -10,13 +12,13 @@
 #
 # NAMEs are sweeps, rows or runs, as `permnet sweep` knows them; what results/ has is left out.
 # PARALLEL runs share the GPU, through MPS where it is installed, and BESIDE those of campaigns
-# started apart (which give way to the others with CUDA_MPS_CLIENT_PRIORITY=1). A run is stopped, with
-# a checkpoint, by `kill $(cat OUT/runs/RUN/.lock)`; `kill -9` takes all along that share the GPU.
-# DATA is the folder of switch sets, which a run reads when it begins. The campaign has its own copy
-# of the code, so OUT lies outside of the project, or in its folder out. `pack` writes
-# results.tar.gz, with the answers that `permnet score --recompile` judges, and, in parts of 15 MB
-# that `cat` puts together, the folders of the RUNs with all that they need to go on: unpacked into
-# OUT, they do.
+# started apart (which give way to the others with CUDA_MPS_CLIENT_PRIORITY=1). Small ones do so well;
+# beside one that fills the GPU they wait for every kernel. `kill $(cat OUT/runs/RUN/.lock)` stops a
+# single run, with a checkpoint; `kill -9` takes all along that share the GPU. DATA is the folder of
+# switch sets, which a run reads when it begins. The campaign has its own copy of the code, so OUT
+# lies outside of the project, or in its folder out. `pack` writes results.tar.gz, with the log and
+# the answers that `permnet score --recompile` judges, and, in parts of 15 MB that `cat` puts
+# together, the folders of the RUNs with all that they need to go on: unpacked into OUT, they do.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -42,6 +44,7 @@ start() {
     # What is wrong with the request is said here, not in the log.
     "${PYTHON:-python3}" -m permnet sweep "$@" --dry-run
     PYTHONUNBUFFERED=1 setsid "${PYTHON:-python3}" -m permnet sweep "$@" >>"$out/log" 2>&1 </dev/null &
+    echo $! >"$out/pid"
     echo "started: $out/log says how it goes"
 }
 
@@ -50,10 +53,10 @@ pack() {
     shift 2
     mkdir -p "$to"
     to=$(cd "$to" && pwd)
-    cp "$out/log" "$to/"
-    tail -n 20 "$out/log"
     cd "$out"
-    find runs -path 'runs/results/*' -o -path 'runs/*/answers/*' | tar czf "$to/results.tar.gz" -T -
+    tail -n 20 log
+    { echo log; find runs -path 'runs/results/*' -o -path 'runs/*/answers/*'; } |
+        tar czf "$to/results.tar.gz" -T -
     for run in "$@"; do
         folders=runs/$run
         [ "$run" != begun ] || folders=$(begun)
@@ -66,15 +69,25 @@ pack() {
     done
 }
 
+show() {
+    cd "$1"
+    tail -n 20 log
+    for run in $(begun); do
+        [ ! -e "$run/metrics.jsonl" ] || echo "${run#runs/} $(tail -n 1 "$run/metrics.jsonl")"
+    done
+}
+
 begun() {
     for file in runs/*/run.json; do
         [ ! -e "$file" ] || [ -e "${file%run.json}result.json" ] || echo "${file%/run.json}"
     done
 }
 
-[ $# -ge 3 ] || usage
+[ $# -ge 2 ] || usage
 case $1 in
     start) [ $# -ge 4 ] || usage; shift; start "$@" ;;
-    pack) shift; pack "$@" ;;
+    show) show "$2" ;;
+    stop) kill "$(cat "$2/pid")" ;;
+    pack) [ $# -ge 3 ] || usage; shift; pack "$@" ;;
     *) usage ;;
 esac

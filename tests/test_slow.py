@@ -74,10 +74,11 @@ def test_a_detached_campaign_outlives_its_shell_and_is_packed(tmp_path):
         if all(path.exists() for path in results):
             break
         time.sleep(1)
+    assert detached("pack", str(out)) == detached("show") == detached("halt", str(out)) == 2
     assert detached("pack", str(out), str(packed), "no-such-run") != 0
     assert detached("pack", str(out), str(packed), "smoke-PI1-10") == 0
     with tarfile.open(packed / "results.tar.gz") as tar:
-        assert "runs/results/smoke-PD1-10.json" in tar.getnames()
+        assert {"log", "runs/results/smoke-PD1-10.json"} <= set(tar.getnames())
     with tarfile.open(packed / "smoke-PI1-10.tar.gz.aa") as tar:
         assert "runs/smoke-PI1-10/last/model.safetensors" in tar.getnames()
     assert detached("pack", str(out), str(packed), "begun") == 0
@@ -85,9 +86,23 @@ def test_a_detached_campaign_outlives_its_shell_and_is_packed(tmp_path):
     (out / "runs/smoke-PI1-10/result.json").unlink()  # as if it had not come to its end
     (out / "runs/smoke-PI1-10/answers").mkdir()
     (out / "runs/smoke-PI1-10/answers/set.jsonl").touch()
+    assert b"smoke-PI1-10 {" in subprocess.check_output([script, "show", str(out)])
     assert detached("pack", str(out), str(packed), "begun") == 0
     with tarfile.open(packed / "results.tar.gz") as tar:
         assert "runs/smoke-PI1-10/answers/set.jsonl" in tar.getnames()
     with tarfile.open(packed / "begun.tar.gz.aa") as tar:
         folders = {name.split("/")[1] for name in tar.getnames()}
         assert folders == {"smoke-PI1-10"}
+
+
+def test_a_detached_campaign_is_stopped(tmp_path):
+    script = str(Path(__file__).parents[1] / "runs" / "detached.sh")
+    environment = os.environ | {"PYTHON": sys.executable}
+    log = tmp_path / "log"
+    subprocess.run([script, "start", str(tmp_path), "900", "smoke"], env=environment, check=True)
+    while not log.exists() or "running" not in log.read_text():
+        time.sleep(0.1)
+    subprocess.run([script, "stop", str(tmp_path)], check=True)
+    while " finished, " not in log.read_text():
+        time.sleep(0.1)
+    assert "2 unfinished, 0 failed" in log.read_text()
