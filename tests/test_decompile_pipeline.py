@@ -379,7 +379,7 @@ def test_a_model_that_counts_labels_is_refused(tmp_path) -> None:
 
 
 def test_other_models_and_none_are_refused(tmp_path, monkeypatch) -> None:
-    with pytest.raises(PermnetError, match="PI1-4 is a permneti, not one of decompiler"):
+    with pytest.raises(PermnetError, match="PI1-4 is a permneti, not one of copy-decompiler"):
         Pipeline.load("PI1-4")
     monkeypatch.setattr("permnet.decompiling.pipeline.shipped", lambda: ["PI1-4"])
     assert shipped_decompiler() is None

@@ -32,6 +32,7 @@ ORDER = (
     "answers",
     "decompiling",
     "display",
+    "ending",
     "provenance",
     "runfolder",
     "material",
