@@ -87,7 +87,7 @@ begun() {
 case $1 in
     start) [ $# -ge 4 ] || usage; shift; start "$@" ;;
     show) show "$2" ;;
-    stop) kill "$(cat "$2/pid")" ;;
+    stop) cd "$2"; kill "$(cat pid)" ;;
     pack) [ $# -ge 3 ] || usage; shift; pack "$@" ;;
     *) usage ;;
 esac

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,14 @@ def test_shipped_weights_reach_their_figure(name, tmp_path):
     assert 1 - fewer > 0.001
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    """For a quarter of an hour at most: what is asserted then says what is wrong."""
+    for _ in range(9000):
+        if holds():
+            return
+        time.sleep(0.1)
+
+
 def test_a_detached_campaign_outlives_its_shell_and_is_packed(tmp_path):
     script = str(Path(__file__).parents[1] / "runs" / "detached.sh")
     environment = os.environ | {"PYTHON": sys.executable}
@@ -70,10 +79,7 @@ def test_a_detached_campaign_outlives_its_shell_and_is_packed(tmp_path):
     assert not (out / "log").exists()
     assert detached("start", str(out), "900", "smoke", "--test-limit", "100") == 0
     results = [out / f"runs/results/smoke-{name}.json" for name in ("PD1-10", "PI1-10")]
-    for _ in range(900):
-        if all(path.exists() for path in results):
-            break
-        time.sleep(1)
+    wait_until(lambda: all(path.exists() for path in results))
     assert detached("pack", str(out)) == detached("show") == detached("halt", str(out)) == 2
     assert detached("pack", str(out), str(packed), "no-such-run") != 0
     assert detached("pack", str(out), str(packed), "smoke-PI1-10") == 0
@@ -100,9 +106,7 @@ def test_a_detached_campaign_is_stopped(tmp_path):
     environment = os.environ | {"PYTHON": sys.executable}
     log = tmp_path / "log"
     subprocess.run([script, "start", str(tmp_path), "900", "smoke"], env=environment, check=True)
-    while not log.exists() or "running" not in log.read_text():
-        time.sleep(0.1)
+    wait_until(lambda: log.exists() and "running" in log.read_text())
     subprocess.run([script, "stop", str(tmp_path)], check=True)
-    while " finished, " not in log.read_text():
-        time.sleep(0.1)
+    wait_until(lambda: " finished, " in log.read_text())
     assert "2 unfinished, 0 failed" in log.read_text()
