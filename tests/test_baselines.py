@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from permnet.batch import epoch, lend, pad, resident
 from permnet.decode import greedy
+from permnet.kernels.heads import split
 from permnet.models import (
     MODELS,
     AttentionGRU,
@@ -196,9 +197,7 @@ def test_transformer_is_that_of_torch():
     )
 
     def attention(theirs: nn.MultiheadAttention, ours: nn.Module) -> None:
-        theirs.in_proj_weight.copy_(
-            torch.cat([ours.query.weight, ours.key.weight, ours.value.weight])
-        )
+        theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.pairs.weight]))
         theirs.out_proj.weight.copy_(ours.out.weight)
         theirs.in_proj_bias.zero_()
         theirs.out_proj.bias.zero_()
@@ -234,11 +233,12 @@ def test_transformer_is_that_of_torch():
 def test_transformer_shows_the_weights_it_applies():
     attention = model_of(Transformer, layers=1, heads=2, head_size=3).decoder[0].across
     x, m_e = torch.randn(2, 4, 6).double(), torch.randn(2, 5, 6).double()
-    mask = (torch.arange(5) < torch.tensor([[5], [3]]))[:, None, None]
-    read = attention.read(m_e)
-    seen = attention.weights(x, read, mask) @ read.values
+    mask = torch.arange(5) < torch.tensor([[5], [3]])
+    pairs = attention.pairs(m_e)
+    values = split(pairs[..., 6:], heads=2)
+    seen = attention.weights(x, pairs, mask) @ values
     expected = attention.out(seen.transpose(1, 2).flatten(2))
-    torch.testing.assert_close(attention(x, read, mask), expected)
+    torch.testing.assert_close(attention(x, pairs, mask), expected)
 
 
 def waves(count: int, size: int) -> Tensor:

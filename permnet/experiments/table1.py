@@ -27,7 +27,7 @@ TABLE = Table(
     ),
     more=(
         *related("PD10"),
-        *fair_attention("PD10", 0.001, 0.0003, 0.003),
+        *fair_attention("PD10", 0.001),
         *related("PD1-10"),
         *fair_attention("PD1-10", 0.001),
         *fair_attention("PD20", 0.001),

@@ -39,10 +39,10 @@ TABLE = Table(
     ),
     more=(
         *related("PI10"),
-        *fair_attention("PI10", 0.001, 0.0003, 0.003),
+        *fair_attention("PI10", 0.001),
         *related("PI1-10"),
-        *fair_attention("PI1-10", 0.001),
-        *fair_attention("PI20", 0.001),
+        *fair_attention("PI1-10", 0.001, 0.0003, 0.003),
+        *fair_attention("PI20", 0.001, 0.0003, 0.003),
         beside(
             "gru-attention",
             replace(PRESETS["gru-attention/PI10"], benchmark="PI20"),

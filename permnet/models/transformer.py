@@ -17,8 +17,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from permnet.kernels.heads import attend, split
 from permnet.models.base import Seq2Seq, Step, without_pad
 from permnet.models.resolver import IndirectMemory, IndirectResolver
 from permnet.ops import masked_softmax
@@ -26,29 +26,15 @@ from permnet.vocab import PAD
 
 
 @dataclass(frozen=True)
-class KeysValues:
-    """What an attention reads: keys and values (B, N, L, K)."""
-
-    keys: Tensor
-    values: Tensor
-
-    def then(self, more: "KeysValues") -> "KeysValues":
-        """Both, one after the other."""
-        return KeysValues(
-            torch.cat([self.keys, more.keys], dim=2), torch.cat([self.values, more.values], dim=2)
-        )
-
-
-@dataclass(frozen=True)
 class TransformerMemory:
-    """What each layer of the decoder reads of the input."""
+    """The mask (B, L), and what each layer of the decoder reads of the input."""
 
     mask: Tensor
-    layers: tuple[KeysValues, ...]
+    layers: tuple[Tensor, ...]
     resolver: IndirectMemory | None = None
 
 
-TransformerState = tuple[KeysValues, ...]
+TransformerState = tuple[Tensor, ...]
 """What each layer of the decoder reads of the output so far."""
 
 
@@ -65,29 +51,21 @@ class Attention(nn.Module):
         super().__init__()
         self.heads = heads
         self.query = nn.Linear(embedding, heads * head_size, bias=False)
-        self.key = nn.Linear(embedding, heads * head_size, bias=False)
-        self.value = nn.Linear(embedding, heads * head_size, bias=False)
+        self.pairs = nn.Linear(embedding, 2 * heads * head_size, bias=False)
+        """Keys and values of what is looked at, side by side: (B, L, E) → (B, L, 2 · N · K)."""
         self.out = nn.Linear(heads * head_size, embedding, bias=False)
 
-    def read(self, x: Tensor) -> KeysValues:
-        return KeysValues(self._split(self.key(x)), self._split(self.value(x)))
-
     def forward(
-        self, x: Tensor, read: KeysValues, mask: Tensor | None = None, causal: bool = False
+        self, x: Tensor, pairs: Tensor, mask: Tensor | None = None, causal: bool = False
     ) -> Tensor:
         """(B, T, E) and what it may look at → (B, T, E)."""
-        seen = F.scaled_dot_product_attention(
-            self._split(self.query(x)), read.keys, read.values, mask, is_causal=causal
-        )
-        return self.out(seen.transpose(1, 2).flatten(2))
+        return self.out(attend(self.query(x), pairs, self.heads, mask, causal))
 
-    def weights(self, x: Tensor, read: KeysValues, mask: Tensor) -> Tensor:
+    def weights(self, x: Tensor, pairs: Tensor, mask: Tensor) -> Tensor:
         """The weights (B, N, T, L) that `forward` applies without showing them."""
-        query = self._split(self.query(x))
-        return masked_softmax(query @ read.keys.mT * query.shape[-1] ** -0.5, mask)
-
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        query, keys = self.query(x), pairs.chunk(2, dim=-1)[0]
+        query, keys = split(query, self.heads), split(keys, self.heads)
+        return masked_softmax(query @ keys.mT * query.shape[-1] ** -0.5, mask[:, None, None])
 
 
 class EncoderLayer(nn.Module):
@@ -99,7 +77,7 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         y = self.norms[0](x)
-        x = x + self.attention(y, self.attention.read(y), mask)
+        x = x + self.attention(y, self.attention.pairs(y), mask)
         return x + self.inner(self.norms[1](x))
 
 
@@ -112,14 +90,15 @@ class DecoderLayer(nn.Module):
         self.inner = _inner(embedding, hidden)
 
     def forward(
-        self, x: Tensor, past: KeysValues, read: KeysValues, mask: Tensor
-    ) -> tuple[Tensor, KeysValues, Tensor]:
+        self, x: Tensor, past: Tensor, read: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The output, the past with it, and what `across` was asked.
 
         x is one token after the past, or several with an empty past, which then look back only.
         """
         y = self.norms[0](x)
-        past = past.then(self.itself.read(y))
+        now = self.itself.pairs(y)
+        past = torch.cat([past, now], dim=1) if past.shape[1] else now
         x = x + self.itself(y, past, causal=x.shape[1] > 1)
         asked = self.norms[1](x)
         x = x + self.across(asked, read, mask)
@@ -149,19 +128,19 @@ class Transformer(Seq2Seq):
         self.vocabulary = nn.Linear(embedding, vocab_size)
 
     def encode(self, inputs: Tensor) -> TransformerMemory:
-        mask = (inputs != PAD)[:, None, None]
+        mask = inputs != PAD
         x = self._embed(inputs, 0)
         for layer in self.encoder:
             x = layer(x, mask)
         m_e = self.norms[0](x)
-        layers = tuple(layer.across.read(m_e) for layer in self.decoder)
+        layers = tuple(layer.across.pairs(m_e) for layer in self.decoder)
         return TransformerMemory(mask, layers, self._references(m_e, inputs))
 
     def _references(self, m_e: Tensor, inputs: Tensor) -> IndirectMemory | None:
         return None
 
     def start(self, memory: TransformerMemory) -> TransformerState:
-        return tuple(KeysValues(r.keys[:, :, :0], r.values[:, :, :0]) for r in memory.layers)
+        return tuple(read[:, :0] for read in memory.layers)
 
     def step(
         self, memory: TransformerMemory, state: TransformerState, previous: Tensor
@@ -187,7 +166,7 @@ class Transformer(Seq2Seq):
         self, memory: TransformerMemory, state: TransformerState, previous: Tensor
     ) -> tuple[Tensor, TransformerState, list[Tensor]]:
         """Output after the previous tokens (B, T), the state with them, what each layer asked."""
-        x = self._embed(previous, state[0].keys.shape[2])
+        x = self._embed(previous, state[0].shape[1])
         after, asks = [], []
         for layer, past, read in zip(self.decoder, state, memory.layers, strict=True):
             x, past, asked = layer(x, past, read, memory.mask)

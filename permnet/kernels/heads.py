@@ -1,0 +1,82 @@
+"""Scaled dot-product attention of several heads, on projections as they come.
+
+The heads stand side by side in the last axis, and keys before values in one tensor, so that
+neither way through needs a transpose. On a GPU with Triton, where all of an example fits on the
+chip, a program does one head of one example; torch's own kernels are made for longer inputs and
+took half of a step of the paper's Transformer at length 10. Elsewhere it is torch's.
+
+Axes: B batch, T queries, L positions that are read, N heads, K size of a head.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from permnet.kernels.gru import has_triton
+
+LONGEST = 64
+WIDEST = 128
+"""Positions, and numbers of a head, that a program still holds at once."""
+
+
+def attend(
+    query: Tensor, pairs: Tensor, heads: int, mask: Tensor | None = None, causal: bool = False
+) -> Tensor:
+    """What each query sees: (B, T, N · K) and keys, values (B, L, 2 · N · K) → (B, T, N · K).
+
+    `mask` (B, L) tells which positions may be looked at; `causal` queries, as many as there are
+    positions, look at none that comes after them.
+    """
+    if _on_chip(query, pairs, heads):
+        return _Attend.apply(query, pairs, heads, mask, causal)
+    keys, values = pairs.chunk(2, dim=-1)
+    seen = F.scaled_dot_product_attention(
+        split(query, heads),
+        split(keys, heads),
+        split(values, heads),
+        None if mask is None else mask[:, None, None],
+        is_causal=causal,
+    )
+    return seen.transpose(1, 2).flatten(2)
+
+
+def split(x: Tensor, heads: int) -> Tensor:
+    """(B, T, N · K) → (B, N, T, K)."""
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def _on_chip(query: Tensor, pairs: Tensor, heads: int) -> bool:
+    return (
+        query.is_cuda
+        and query.dtype == pairs.dtype
+        and query.dtype in (torch.float32, torch.bfloat16)
+        and max(query.shape[1], pairs.shape[1]) <= LONGEST
+        and query.shape[2] // heads <= WIDEST
+        and has_triton()
+    )
+
+
+class _Attend(torch.autograd.Function):
+    """Nothing but the arguments is kept: the weights are formed anew on the way back."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, query: Tensor, pairs: Tensor, heads: int, mask: Tensor | None, causal: bool
+    ) -> Tensor:
+        from permnet.kernels import triton_heads
+
+        inputs = query.contiguous(), pairs.contiguous(), mask
+        ctx.save_for_backward(*inputs)
+        ctx.options = heads, causal
+        return triton_heads.forward(inputs, *ctx.options)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dseen: Tensor) -> tuple[Tensor | None, ...]:
+        from permnet.kernels import triton_heads
+
+        gradients = triton_heads.backward(ctx.saved_tensors, dseen.contiguous(), *ctx.options)
+        return (*gradients, None, None, None)
