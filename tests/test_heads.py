@@ -84,8 +84,7 @@ def interpreted() -> None:
     for seed, sizes in enumerate(cases):
         for masked in (False, True):
             same_as_torch(sizes, "cpu", 1e-5, masked, causal=False, seed=seed)
-    for masked in (False, True):
-        same_as_torch((2, 21, 21, 2, 5), "cpu", 1e-5, masked, causal=True)
+    same_as_torch((2, 21, 21, 2, 5), "cpu", 1e-5, masked=False, causal=True)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
@@ -116,6 +115,6 @@ def test_triton_kernels_on_a_gpu(sizes, causal, dtype, precision, tolerance):
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(precision)
     try:
-        same_as_torch(sizes, "cuda", tolerance, True, causal, dtype)
+        same_as_torch(sizes, "cuda", tolerance, not causal, causal, dtype)
     finally:
         torch.set_float32_matmul_precision(before)

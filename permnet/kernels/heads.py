@@ -27,9 +27,10 @@ def attend(
 ) -> Tensor:
     """What each query sees: (B, T, N · K) and keys, values (B, L, 2 · N · K) → (B, T, N · K).
 
-    `mask` (B, L) tells which positions may be looked at; `causal` queries, as many as there are
-    positions, look at none that comes after them.
+    `mask` (B, L) tells which positions may be looked at. In its place `causal` may be asked for:
+    queries, as many as there are positions, then look at none that comes after them.
     """
+    assert mask is None or not causal
     if _on_chip(query, pairs, heads):
         return _Attend.apply(query, pairs, heads, mask, causal)
     keys, values = pairs.chunk(2, dim=-1)
