@@ -3,8 +3,8 @@
 from permnet.experiments.tables import Cell, Table, cell, quick
 
 
-def _without(part: str, length: int, ta: float | None = None, wea: float | None = None) -> Cell:
-    return cell(f"permnetd/PD{length}", ta, wea, without=part, seeds=3 if length == 10 else 1)
+def _without(part: str, length: int, ta: float, wea: float) -> Cell:
+    return cell(f"permnetd/PD{length}", ta, wea, without=part)
 
 
 ABLATIONS = ("fixed-vocab", "m_e", "m_ind", "v_arr")
@@ -26,12 +26,11 @@ TABLE = Table(
         _without("v_arr", 20, 0.9999, 0.9989),
         _without("fixed-vocab", 40, 0.8655, 0.0017),
     ),
-    more=tuple(_without(part, 40) for part in ("m_e", "m_ind", "v_arr")),
     ours=(
         quick("permnetd/PD20", rate=0.003),
         *(quick("permnetd/PD20", rate=0.003, seeds=1, without=part) for part in ABLATIONS),
         quick("permnetd/PD40", rate=0.003, seeds=1),
-        quick("permnetd/PD40", rate=0.003, seeds=1, without="fixed-vocab"),
+        *(quick("permnetd/PD40", rate=0.003, seeds=1, without=part) for part in ABLATIONS),
     ),
     notes=("Without `m_e` or `v_arr` the model works at one input length only.",),
 )

@@ -1,5 +1,6 @@
 """Table 7: PermNetI without one of its parts."""
 
+from permnet.experiments import table4
 from permnet.experiments.tables import Cell, Table, cell, small
 
 
@@ -26,14 +27,14 @@ TABLE = Table(
         _without("mlogsoft", 20, 0.1340, 0.0),
         _without("attn", 40, 0.9999, 0.9996),
     ),
-    more=(
-        *(_without(part, 20) for part in ("fixed-vocab", "m_d+m_k+m_p", "m_d", "m_pl")),
-        *(_without(part, 40) for part in ("fixed-vocab", "m_d+m_k+m_p", "m_d", "m_pl", "mlogsoft")),
-    ),
+    more=tuple(_without(part, 20) for part in ("fixed-vocab", "m_d+m_k+m_p", "m_d", "m_pl")),
     ours=(
         small("permneti/PI10"),
         *(small("permneti/PI10", without=part) for part in ABLATIONS),
         small("permneti/PI10", without="m_pl", label="long", epochs=24, seeds=1),
+        *(small("permneti/PI20", without=part, seeds=1) for part in (None, *ABLATIONS)),
+        table4.ours(40, "bounded", seeds=3),
+        *(table4.ours(40, "bounded", without=part) for part in ABLATIONS),
     ),
     notes=("Without `m_pl` the model works at one input length only.",),
 )
