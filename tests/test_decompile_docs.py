@@ -83,8 +83,7 @@ def test_rules() -> None:
     found = results("decompilers")
     rows = {name: found[name]["rows"]["rules, validation split"] for name in found}
     assert table("rules") == [
-        [name, f"{rows[name]['skeleton']:,} of {rows[name]['count']:,}"]
-        for name in SETS
+        [name, f"{rows[name]['skeleton']:,} of {rows[name]['count']:,}"] for name in SETS
     ]
 
 
