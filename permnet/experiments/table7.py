@@ -8,6 +8,18 @@ def _without(part: str, length: int, ta: float | None = None, wea: float | None 
     return cell(f"permneti/PI{length}", ta, wea, without=part, seeds=3 if length == 10 else 1)
 
 
+def _grown(part: str | None) -> Cell:
+    return small(
+        "permneti/PI20",
+        label="grown",
+        seeds=1,
+        note="lengths growing 10, 20",
+        without=part,
+        grow=(10,),
+        grow_epochs=3,
+    )
+
+
 ABLATIONS = ("fixed-vocab", "m_d+m_k+m_p", "m_d", "attn", "m_pl", "mlogsoft")
 
 TABLE = Table(
@@ -32,7 +44,8 @@ TABLE = Table(
         small("permneti/PI10"),
         *(small("permneti/PI10", without=part) for part in ABLATIONS),
         small("permneti/PI10", without="m_pl", label="long", epochs=24, seeds=1),
-        *(small("permneti/PI20", without=part, seeds=1) for part in (None, *ABLATIONS)),
+        _grown(None),
+        *(_grown(part) for part in ABLATIONS if part != "m_pl"),
         table4.ours(40, "bounded", seeds=3),
         *(table4.ours(40, "bounded", without=part) for part in ABLATIONS),
     ),
