@@ -50,6 +50,10 @@ def test_each_head_reads_its_own_part(masked):
     )
 
 
+def test_tiles_have_room_for_their_rows_and_for_products():
+    assert [module.padded(count) for count in (1, 16, 17, 32, 33, 64)] == [16, 16, 32, 32, 64, 64]
+
+
 def test_a_causal_query_does_not_look_ahead():
     query, pairs, _ = (v.detach() for v in arguments(2, 4, 4, heads=3, size=2))
     torch.testing.assert_close(

@@ -18,8 +18,9 @@ from torch.nn import functional as F
 from permnet.kernels.gru import has_triton
 
 LONGEST = 64
-WIDEST = 128
-"""Positions, and numbers of a head, that a program still holds at once."""
+"""Positions of which a program still holds all pairs."""
+ROOM = 12288
+"""Numbers in queries and keys that it holds: shared memory has 99 KiB on some chips."""
 
 
 def attend(
@@ -49,13 +50,19 @@ def split(x: Tensor, heads: int) -> Tensor:
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
+def padded(count: int) -> int:
+    """The power of two that a tile has for so many rows or columns; its products take 16."""
+    return 1 << max(4, (count - 1).bit_length())
+
+
 def _on_chip(query: Tensor, pairs: Tensor, heads: int) -> bool:
+    steps, length, size = query.shape[1], pairs.shape[1], query.shape[2] // heads
     return (
         query.is_cuda
         and query.dtype == pairs.dtype
         and query.dtype in (torch.float32, torch.bfloat16)
-        and max(query.shape[1], pairs.shape[1]) <= LONGEST
-        and query.shape[2] // heads <= WIDEST
+        and max(steps, length) <= LONGEST
+        and (padded(steps) + padded(length)) * padded(size) <= ROOM
         and has_triton()
     )
 

@@ -7,6 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from permnet.kernels.heads import padded
+
 
 @triton.jit
 def _tile(start, rows, ROW, R: tl.constexpr, K, KS: tl.constexpr):  # type: ignore[no-untyped-def]
@@ -110,11 +112,7 @@ def _launch(
 ) -> tuple[tuple[float, int, int, int, int], dict[str, Any]]:
     query, pairs, mask = inputs
     steps, length, size = query.shape[1], pairs.shape[1], query.shape[2] // heads
-    # A product of tiles takes sixteen rows and columns at least.
-    widths = {
-        name: max(16, triton.next_power_of_2(count))
-        for name, count in (("TS", steps), ("LS", length), ("KS", size))
-    }
+    widths = {"TS": padded(steps), "LS": padded(length), "KS": padded(size)}
     exact = torch.get_float32_matmul_precision() == "highest"
     options = {
         "MASKED": mask is not None,
