@@ -8,11 +8,11 @@ def _without(part: str, length: int, ta: float | None = None, wea: float | None 
     return cell(f"permneti/PI{length}", ta, wea, without=part, seeds=3 if length == 10 else 1)
 
 
-def _grown(part: str | None) -> Cell:
+def _grown(part: str | None = None, seeds: int = 1) -> Cell:
     return small(
         "permneti/PI20",
         label="grown",
-        seeds=1,
+        seeds=seeds,
         note="lengths growing 10, 20",
         without=part,
         grow=(10,),
@@ -44,7 +44,7 @@ TABLE = Table(
         small("permneti/PI10"),
         *(small("permneti/PI10", without=part) for part in ABLATIONS),
         small("permneti/PI10", without="m_pl", label="long", epochs=24, seeds=1),
-        _grown(None),
+        _grown(seeds=3),
         *(_grown(part) for part in ABLATIONS if part != "m_pl"),
         table4.ours(40, "bounded", seeds=3),
         *(table4.ours(40, "bounded", without=part) for part in ABLATIONS),
