@@ -64,8 +64,7 @@ def test_a_causal_query_does_not_look_ahead():
 def same_as_torch(sizes, device, tolerance, masked, causal, dtype=torch.float32, seed=0):
     """Compares the Triton kernels with torch's attention in double precision."""
     heads = sizes[3]
-    *exact, mask = arguments(*sizes, torch.double, device, seed)
-    *given, _ = arguments(*sizes, dtype, device, seed)
+    *given, mask = arguments(*sizes, dtype, device, seed)
     exact = [v.detach().double().requires_grad_() for v in given]  # rounded alike
     mask = mask if masked else None
     wanted = attend(*exact, heads, mask, causal)

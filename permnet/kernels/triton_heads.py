@@ -18,6 +18,14 @@ def _tile(start, rows, ROW, R: tl.constexpr, K, KS: tl.constexpr):  # type: igno
 
 
 @triton.jit
+def _read(query, pairs, at_q, is_q, at_k, is_k, apart):  # type: ignore[no-untyped-def]
+    """Queries, keys and values, which stand `apart` from their keys."""
+    q = tl.load(query + at_q, mask=is_q, other=0.0)
+    k = tl.load(pairs + at_k, mask=is_k, other=0.0)
+    return q, k, tl.load(pairs + apart + at_k, mask=is_k, other=0.0)
+
+
+@triton.jit
 def _weights(  # type: ignore[no-untyped-def]
     q, k, mask, scale, L, MASKED: tl.constexpr, CAUSAL: tl.constexpr, TS: tl.constexpr,
     LS: tl.constexpr, PRECISION: tl.constexpr,
@@ -43,13 +51,9 @@ def _forward(  # type: ignore[no-untyped-def]
     KS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     b, n = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    of_q = (b * T * N + n) * K
-    of_k = (b * L * 2 * N + n) * K
-    at_q, is_q = _tile(of_q, T, N * K, TS, K, KS)
-    at_k, is_k = _tile(of_k, L, 2 * N * K, LS, K, KS)
-    q = tl.load(query + at_q, mask=is_q, other=0.0)
-    k = tl.load(pairs + at_k, mask=is_k, other=0.0)
-    v = tl.load(pairs + N * K + at_k, mask=is_k, other=0.0)
+    at_q, is_q = _tile((b * T * N + n) * K, T, N * K, TS, K, KS)
+    at_k, is_k = _tile((b * L * 2 * N + n) * K, L, 2 * N * K, LS, K, KS)
+    q, k, v = _read(query, pairs, at_q, is_q, at_k, is_k, N * K)
     p = _weights(q, k, mask + b * L, scale, L, MASKED, CAUSAL, TS, LS, PRECISION)
     tl.store(seen + at_q, tl.dot(p.to(v.dtype), v, input_precision=PRECISION), mask=is_q)
 
@@ -61,13 +65,9 @@ def _backward(  # type: ignore[no-untyped-def]
     KS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     b, n = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    of_q = (b * T * N + n) * K
-    of_k = (b * L * 2 * N + n) * K
-    at_q, is_q = _tile(of_q, T, N * K, TS, K, KS)
-    at_k, is_k = _tile(of_k, L, 2 * N * K, LS, K, KS)
-    q = tl.load(query + at_q, mask=is_q, other=0.0)
-    k = tl.load(pairs + at_k, mask=is_k, other=0.0)
-    v = tl.load(pairs + N * K + at_k, mask=is_k, other=0.0)
+    at_q, is_q = _tile((b * T * N + n) * K, T, N * K, TS, K, KS)
+    at_k, is_k = _tile((b * L * 2 * N + n) * K, L, 2 * N * K, LS, K, KS)
+    q, k, v = _read(query, pairs, at_q, is_q, at_k, is_k, N * K)
     d = tl.load(dseen + at_q, mask=is_q, other=0.0)
     p = _weights(q, k, mask + b * L, scale, L, MASKED, CAUSAL, TS, LS, PRECISION)
     dv = tl.dot(tl.trans(p.to(d.dtype)), d, input_precision=PRECISION)
