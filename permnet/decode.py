@@ -86,7 +86,7 @@ class Decoder:
     On a CUDA device a shape of batch that comes a second time in a row is captured in graphs, which
     are replayed from then on. They read the weights where these lie, so that weights trained on
     between two batches count; weights that moved are noticed. Other settings, as the precision of
-    products, stay as they were. Elsewhere, and for models whose state grows, it is `greedy` itself.
+    products, stay as they were. Elsewhere it is `greedy` itself.
     """
 
     def __init__(self, model: Seq2Seq) -> None:
@@ -103,8 +103,9 @@ class Decoder:
             self.key, self.run = key, None
             return greedy(self.model, inputs, max_length).ids
         if self.run is None:
-            if inputs.is_cuda and keeps_shape(self.model, inputs):
-                self.run = InPlace(self.model, inputs, max_length)
+            if inputs.is_cuda:
+                way = InPlace if keeps_shape(self.model, inputs) else Unrolled
+                self.run = way(self.model, inputs, max_length)
             else:
                 self.run = lambda rows: greedy(self.model, rows, max_length).ids
         return self.run(inputs)
@@ -165,6 +166,36 @@ class InPlace:
         for old, new in zip(_leaves(self.state), _leaves(after), strict=True):
             if isinstance(old, Tensor):
                 old.copy_(new)
+
+
+class Unrolled:
+    """Greedy decoding of batches of one shape, for models whose state grows, as Transformers.
+
+    No two steps are alike then, so on a CUDA device all of them are captured, as one graph.
+    """
+
+    def __init__(self, model: Seq2Seq, like: Tensor, max_length: int) -> None:
+        self.model, self.inputs = model, like.clone()
+        self.ids = like.new_empty(len(like), max_length, dtype=torch.long)
+        self.answer = _captured(self._answer) if like.is_cuda else self._answer
+
+    @torch.no_grad()
+    def __call__(self, inputs: Tensor) -> Tensor:
+        self.inputs.copy_(inputs)
+        self.answer()
+        return trimmed(self.ids).clone()
+
+    @torch.no_grad()
+    def _answer(self) -> None:
+        memory = self.model.encode(self.inputs)
+        state = self.model.start(memory)
+        token = torch.full_like(self.ids[:, 0], SOS)
+        done = torch.zeros_like(token, dtype=torch.bool)
+        for column in self.ids.unbind(1):
+            step = self.model.step(memory, state, token)
+            state, token = step.state, _most_likely(step.logits)[1]
+            column.copy_(token.masked_fill(done, PAD))
+            done = done | (token == EOS)
 
 
 def _captured(action: Callable[[], None]) -> Callable[[], None]:

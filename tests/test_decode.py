@@ -12,7 +12,7 @@ from torch import Tensor
 from benchmarks.yardstick import straightforward
 from permnet import evaluate
 from permnet.batch import Batch, pad
-from permnet.decode import LOOK, Decoder, InPlace, greedy, keeps_shape
+from permnet.decode import LOOK, Decoder, InPlace, Unrolled, greedy, keeps_shape
 from permnet.models import MODELS, PermNetD, PermNetI
 from permnet.models.base import Seq2Seq, Step
 from permnet.tasks.benchmarks import benchmark
@@ -67,8 +67,8 @@ def rows(values: list[list[float]]) -> Tensor:
 def test_decoding_in_place_is_the_obvious_loop(case, seed):
     model, first, second = build(case), sample(seed, 4).inputs, sample(seed + 1, 4).inputs
     assert keeps_shape(model, first) == (not case[0].startswith("transformer"))
-    if keeps_shape(model, first):
-        decode = InPlace(model, first, LONG)
+    for way in (Unrolled, InPlace) if keeps_shape(model, first) else (Unrolled,):
+        decode = way(model, first, LONG)
         assert same(decode(first), obvious(model, first, LONG))
         assert same(decode(second), obvious(model, second, LONG))
         assert same(decode(first), obvious(model, first, LONG))
@@ -114,11 +114,12 @@ numbers = st.lists(
 def test_rows_that_end_at_different_steps(batches, max_length):
     model = Fibonacci()
     inputs = [torch.tensor([(SOS, a + 4, b + 4, n) for a, b, n in batch]) for batch in batches]
-    decode = InPlace(model, inputs[0], max_length)
+    ways = [way(model, inputs[0], max_length) for way in (InPlace, Unrolled)]
     for asked, batch in zip(inputs, batches, strict=True):
         expected = pad([series(*row, max_length) for row in batch]).tolist()
         answers = greedy(model, asked, max_length, record=True)
-        assert answers.ids.tolist() == decode(asked).tolist() == expected
+        assert answers.ids.tolist() == expected
+        assert [decode(asked).tolist() for decode in ways] == [expected, expected]
         assert len(answers.steps) == len(expected[0])
         for t, step in enumerate(answers.steps):
             for row, token in zip(step.logits, answers.ids[:, t].tolist(), strict=True):
@@ -235,14 +236,14 @@ def test_captured_is_eager_on_a_gpu(name):
     for _ in range(2):
         for inputs in batches:
             assert torch.equal(decoder(inputs, LONG), greedy(model, inputs, LONG).ids)
-    assert isinstance(decoder.run, InPlace) == (not name.startswith("transformer"))
+    assert isinstance(decoder.run, Unrolled if name.startswith("transformer") else InPlace)
     short = decoder(batches[0][:5], 3)  # another shape: nothing captured is used for it
     assert decoder.run is None
     assert torch.equal(short, greedy(model, batches[0][:5], 3).ids)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", ["permnetd", "permneti", "copynet"])
+@pytest.mark.parametrize("name", ["permnetd", "permneti", "copynet", "transformer"])
 def test_captured_decoding_sees_new_weights_on_a_gpu(name):
     model, (inputs, *_) = on_gpu(name)
     decoder = Decoder(model)

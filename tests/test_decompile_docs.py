@@ -93,16 +93,25 @@ def test_pair() -> None:
         ("switch-20", ("switch-6", "switch-10", "switch-20")),
         ("switch-6-raw", ("switch-6-raw",)),
     ):
-        names = f"copy-decompiler-{trained}", f"copy-decompiler-{trained}-recall"
-        runs = [wea(f"{name}-seed0") for name in (*names, f"decompiler-{trained}")]
-        expected += [[trained, on, *(run.get(on, "–") for run in runs)] for on in scored]
+        runs = [wea(f"{model}-{trained}-seed0") for model in ("copy-decompiler", "decompiler")]
+        expected += [[trained, on, *(run[on] for run in runs)] for on in scored]
     assert table("pair") == expected
 
 
+def test_parts() -> None:
+    runs = "copy-decompiler", "decompiler-plain", "decompiler-equal", "copy-decompiler-recall"
+    expected = []
+    for run in (*runs, "decompiler"):
+        model, _, part = run.partition("decompiler")
+        test = results(f"runs/{model}decompiler-switch-6-raw{part}-seed0")["test"]
+        wrong = (1 - test[figure] for figure in ("wea", "skeleton"))
+        expected.append([f"{1000 * share:.0f}" for share in wrong])
+        assert test["count"] == 1000
+    assert [row[1:] for row in table("parts")] == expected
+
+
 def wea(name: str) -> dict[str, str]:
-    """The figures of a run on each set, if it was run."""
-    if not (ROOT / "results" / "runs" / f"{name}.json").exists():
-        return {}
+    """The figures of a run on each set."""
     run = results(f"runs/{name}")
     figures = {run["run"]["benchmark"]: run["test"], **run["tests"]}
     return {on: f"{100 * found['wea']:.1f}" for on, found in figures.items()}
