@@ -8,14 +8,15 @@ def _without(part: str, length: int, ta: float | None = None, wea: float | None 
     return cell(f"permneti/PI{length}", ta, wea, without=part, seeds=3 if length == 10 else 1)
 
 
-def _grown(part: str | None = None, seeds: int = 1) -> Cell:
+def _grown(length: int, part: str | None = None, seeds: int = 1) -> Cell:
+    grow = tuple(shorter for shorter in (10, 20) if shorter < length)
     return small(
-        "permneti/PI20",
+        f"permneti/PI{length}",
         label="grown",
         seeds=seeds,
-        note="lengths growing 10, 20",
+        note=f"lengths growing {', '.join(map(str, (*grow, length)))}",
         without=part,
-        grow=(10,),
+        grow=grow,
         grow_epochs=3,
     )
 
@@ -44,8 +45,10 @@ TABLE = Table(
         small("permneti/PI10"),
         *(small("permneti/PI10", without=part) for part in ABLATIONS),
         small("permneti/PI10", without="m_pl", label="long", epochs=24, seeds=1),
-        _grown(seeds=3),
-        *(_grown(part) for part in ABLATIONS if part != "m_pl"),
+        _grown(20, seeds=3),
+        *(_grown(20, part) for part in ABLATIONS if part != "m_pl"),
+        _grown(40),
+        *(_grown(40, part) for part in ABLATIONS if part != "m_pl"),
         table4.ours(40, "bounded", seeds=3),
         *(table4.ours(40, "bounded", without=part) for part in ABLATIONS),
     ),
