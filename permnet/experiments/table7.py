@@ -9,6 +9,7 @@ def _without(part: str, length: int, ta: float | None = None, wea: float | None 
 
 
 def _grown(length: int, part: str | None = None, seeds: int = 1) -> Cell:
+    """A shorter length ends when it is solved; with more tokens that takes longer."""
     grow = tuple(shorter for shorter in (10, 20) if shorter < length)
     return small(
         f"permneti/PI{length}",
@@ -17,7 +18,7 @@ def _grown(length: int, part: str | None = None, seeds: int = 1) -> Cell:
         note=f"lengths growing {', '.join(map(str, (*grow, length)))}",
         without=part,
         grow=grow,
-        grow_epochs=3,
+        grow_epochs=3 if length == 20 else 10,
     )
 
 
