@@ -275,4 +275,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except PermnetError as error:
+        sys.exit(f"benchmarks.decompilers: {error}")
