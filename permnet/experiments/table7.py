@@ -1,6 +1,5 @@
 """Table 7: PermNetI without one of its parts."""
 
-from permnet.experiments import table4
 from permnet.experiments.tables import Cell, Table, cell, small
 
 
@@ -50,8 +49,6 @@ TABLE = Table(
         *(_grown(20, part) for part in ABLATIONS if part != "m_pl"),
         _grown(40),
         *(_grown(40, part) for part in ABLATIONS if part != "m_pl"),
-        table4.ours(40, "bounded", seeds=3),
-        *(table4.ours(40, "bounded", without=part) for part in ABLATIONS),
     ),
     notes=("Without `m_pl` the model works at one input length only.",),
 )
