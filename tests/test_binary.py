@@ -100,6 +100,33 @@ def test_stripped_programs_keep_their_functions(flags: tuple[str, ...], tmp_path
         assert "call\tputs@PLT" in labelled_assembly(main)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "mov QWORD PTR -8[rbp], OFFSET elsewhere",
+        "add DWORD PTR -4[rbp], elsewhere-.",
+        "movabs rax, OFFSET elsewhere",
+        "add BYTE PTR [rbp], 0; .reloc .-1, R_X86_64_8, elsewhere",
+        "mov eax, DWORD PTR table[rax*4]",
+        "call elsewhere+0x7ffff000",
+    ],
+)
+def test_a_number_that_only_a_linker_knows_is_not_made_up(code: str) -> None:
+    (function,) = assembled(f"f:  nop\n    {code}\n    ret\n").functions()
+    with pytest.raises(PermnetError, match="only a linker knows"):
+        labelled_assembly(function)
+
+
+def test_a_place_behind_a_name_is_not_the_next_name() -> None:
+    text = "f:  call one\n    call two\n    call one+16\n    ret\n"
+    (function,) = assembled(text).functions()
+    called = [
+        line.split()[1] for line in labelled_assembly(function).splitlines() if "call" in line
+    ]
+    assert called[:2] == ["one@PLT", "two@PLT"]
+    assert called[2].startswith("sub_")
+
+
 def test_read_only_bytes_are_those_that_no_program_can_change(tmp_path: Path) -> None:
     with open_binary(compiled(tmp_path, SOURCE, "-O0", "-c")) as binary:
         starts = {binary.name(a): a for r in binary.regions for a in range(r.address, r.end, 4)}

@@ -248,12 +248,13 @@ def test_a_user_s_functions_stand_in_for_those_of_the_prelude(vocab: Vocab) -> N
     assert "put(v0, 2)" in found.c
 
 
-def test_a_name_that_is_no_c_is_made_one() -> None:
-    text = TEXT.replace("part0", "part.0$cold")
+@pytest.mark.parametrize(("name", "in_c"), [("part.0$cold", "part_0_cold"), ("int", "int_")])
+def test_a_name_that_is_no_c_is_made_one(name: str, in_c: str) -> None:
+    text = TEXT.replace("part0", name)
     c = PROGRAMS["part0"]
-    (found,) = knowing(text, {"part.0$cold": [c]}).each(functions(text)[:1])
-    assert found.name == "part.0$cold"
-    assert found.c.splitlines()[0].split("(")[0].split()[-1] == "part_0_cold"
+    (found,) = knowing(text, {name: [c]}).each(functions(text)[:1])
+    assert found.name == name
+    assert found.c.splitlines()[0].split("(")[0].split()[-1] == in_c
     assert found.verified
 
 

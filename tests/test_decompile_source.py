@@ -81,6 +81,11 @@ def test_spellings(statement: str, expected: str) -> None:
     assert tokens(statement) == expected.split()
 
 
+@pytest.mark.parametrize("inside", ["rbp--4", "rbp-+4", "rbp++4", "rbp-"])
+def test_signs_of_signs_are_not_read_as_others(inside: str) -> None:
+    assert inside in tokens(f"add DWORD PTR [{inside}], 2")
+
+
 @pytest.mark.parametrize(
     "statement",
     ["movaps %xmm0, %xmm1", "jmp *%rax", "movl $.LC0, %edi", "rep stosq", "movl x, %eax"],
@@ -135,11 +140,43 @@ def test_functions_are_cut_out() -> None:
     assert [line.number for line in first.lines] == [10, 11, 11, 12, 12]
 
 
-@pytest.mark.parametrize("directive", [".byte 0xeb, 5", ".rept 3", ".long 1", '.incbin "x"'])
+@pytest.mark.parametrize(
+    "directive", [".byte 0xeb, 5", ".rept 3", ".long 1", '.incbin "x"', ".p2align 4, 0xc3"]
+)
 def test_what_may_put_bytes_into_a_function_is_not_passed_over(directive: str) -> None:
     (function,) = functions(f"f:\n\tnop\n\t{directive}\n\tret\n")
     with pytest.raises(PermnetError, match=r"in line 3 is no instruction"):
         _ = function.tokens
+
+
+def test_what_stands_behind_a_directive_is_read() -> None:
+    text = 'f:\n\t.p2align 4,,10; jmp .L2\n\t.loc 1 5 0 /* ; */; nop\n.L2: ret; .ident "; nop"\n'
+    (function,) = functions(text)
+    assert function.tokens == [["jmp", ".L2"], ["nop"], [".L2", ":"], ["ret"]]
+
+
+def test_a_comment_of_several_lines_is_left_out_and_its_lines_are_counted() -> None:
+    text = "f:\n\t.p2align 0 /* without\n\tadd eax, 2\n\t*/\n\tnop # /*\n\tret\n"
+    (function,) = functions(text)
+    assert function.tokens == [["nop"], ["ret"]]
+    assert [line.number for line in function.lines] == [5, 6]
+
+
+@pytest.mark.parametrize(
+    "directive", [".macro add", ".if 0", '.include "x"', ".code32", ".end", ".att_syntax noprefix"]
+)
+def test_what_makes_other_text_of_the_text_is_refused(directive: str) -> None:
+    with pytest.raises(PermnetError, match=r"in line 1: "):
+        functions(f"\t{directive}\nf:\n\tadd eax, 2\n\tret\n")
+
+
+def test_assembly_for_the_preprocessor_is_refused(tmp_path) -> None:
+    text = "f:\n# if it were C\n\tadd eax, 2\n\tret\n"
+    for name in ("a.s", "a.S"):
+        (tmp_path / name).write_text(text)
+    assert read(str(tmp_path / "a.s"), Compiler())
+    with pytest.raises(PermnetError, match="not preprocessed"):
+        read(str(tmp_path / "a.S"), Compiler())
 
 
 @pytest.mark.parametrize("line", [":", "a b:", '"a b":', "\u2028:"])

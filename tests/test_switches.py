@@ -216,6 +216,20 @@ def test_chains_of_ifs_are_not_called_switches(tmp_path: Path) -> None:
     assert "comparisons of sizes" in refused.reason
 
 
+def test_addresses_that_an_object_leaves_open_are_no_labels(tmp_path: Path) -> None:
+    source = """
+extern char a[], b[], c[], d[]; int g(int);
+int f(char *p) { if (p == a) return g(1); if (p == b) return g(2); if (p == c) return g(3);
+                 if (p == d) return g(4); return 0; }
+int plain(long x) { if (x == 8208) return g(1); if (x == 8224) return g(2); if (x == 8240)
+                    return g(3); if (x == 8256) return g(4); return 0; }
+"""
+    with open_binary(compiled(tmp_path, source, "-O1", "-fno-pie", "-c")) as binary:
+        found = found_in(binary)
+    assert not found["f"]
+    assert [switch.status for switch in found["plain"]] == ["proven"]
+
+
 def test_a_table_without_a_bound_is_no_switch() -> None:
     text = """
 f:  mov eax, edi

@@ -2,7 +2,8 @@
 
 An object has no addresses yet: its sections are laid out one after another from 0, and its
 relocations are applied, so that what follows need not know the difference. What it lacks (functions
-of other files) gets addresses behind its end, by which it is named.
+of other files) gets addresses behind its end, by which it is named. As numbers these addresses mean
+nothing: `invented` and `relative_at` tell where code holds one.
 """
 
 import mmap
@@ -23,13 +24,15 @@ from permnet.errors import PermnetError
 FUNCTION, DATA_OBJECT, SECTION_SYMBOL, FILE_SYMBOL, INDIRECT = 2, 1, 3, 4, 10
 UNDEFINED, RESERVED = 0, 0xFF00
 LOCAL = 0
-STUB = 16  # bytes of an entry of a procedure linkage table, and of an outside name here
+STUB = 16  # bytes of an entry of a procedure linkage table
+APART = 1 << 20  # bytes between outside names, so that none is reached from another
 
 # Relocation: bytes written, relative to their own address or not.
 _PATCHES = {1: (8, False), 2: (4, True), 4: (4, True), 9: (4, True), 41: (4, True), 42: (4, True)}
 _PATCHES |= {10: (4, False), 11: (4, False), 24: (8, True)}
 _GOT = (9, 41, 42)  # the address itself lies in a table that the linker makes
 _JUMP_SLOT, _GLOBAL_DATA = 7, 6
+_NO_RELOCATION = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class Binary:
         self.is_object = self.elf.type == elf.OBJECT
         self.is_relative = self.elf.type != elf.PROGRAM
         self._outside: dict[str, int] = {}
+        self._written: dict[bool, np.ndarray] = {}  # where addresses were, by whether relative
         self.regions = _object_regions(self.elf) if self.is_object else _regions(self.elf)
         if sum(len(region.content) for region in self._code) > 2 * len(data):
             raise PermnetError(
@@ -112,6 +116,20 @@ class Binary:
             return None
         offset = address - region.address
         return bytes(region.content[offset : offset + size])
+
+    def invented(self, start: int, end: int) -> bool:
+        """Whether code here holds a number that only a linker knows, and an object leaves open."""
+        return self._is_written(False, start, end)
+
+    def relative_at(self, start: int, end: int) -> bool:
+        """Whether code here holds a distance to what a name stands for."""
+        return self._is_written(True, start, end)
+
+    def _is_written(self, relative: bool, start: int, end: int) -> bool:
+        if not self.is_object:
+            return False
+        first, last = np.searchsorted(self._written[relative], [start, end])
+        return bool(first < last)
 
     def is_code(self, address: int) -> bool:
         region = self._region(address, 1)
@@ -264,11 +282,13 @@ class Binary:
         regions = {region.section: region for region in self.regions}
         free = max((region.end for region in self.regions), default=0)
         free = -(-free // 4096) * 4096 + 4096
+        table = self._symbol_tables[0][1]
+        apart = max(STUB, min(APART, (1 << 30) // (2 * len(table) + 1) // STUB * STUB))
+        written: dict[bool, list[int]] = {False: [], True: []}
         for section, rows in self.elf.tables(elf.RELOCATIONS):
             target = (
                 self.elf.sections[section.info] if section.info < len(self.elf.sections) else None
             )
-            table = self._symbol_tables[0][1]
             if target is None or target not in regions:
                 continue
             region = regions[target]
@@ -276,18 +296,25 @@ class Binary:
                 offset, info, addend = (int(row[n]) for n in ("offset", "info", "addend"))
                 symbol, kind = info >> 32, info & 0xFFFFFFFF
                 size, relative = _PATCHES.get(kind, (0, False))
+                if kind == _NO_RELOCATION or offset >= len(region.content):
+                    continue
+                if target.flags & elf.EXECUTE:
+                    written[relative].append(region.address + offset)
                 if not size or symbol >= len(table) or offset + size > len(region.content):
                     continue
                 index = int(table["section"][symbol])
                 base = 0
                 if kind in _GOT or index == UNDEFINED or index >= RESERVED:
                     name = self._symbol_name(symbol * 2) + "@GOTPCREL" * (kind in _GOT)
-                    base = self._outside.setdefault(name, free + STUB * len(self._outside))
+                    base = self._outside.setdefault(name, free + apart * len(self._outside))
+                    if relative and abs(addend) >= apart // 2:  # may be beside another name
+                        written[False].append(region.address + offset)
                 elif index < len(self.elf.sections) and self.elf.sections[index] in regions:
                     base = regions[self.elf.sections[index]].address + int(table["value"][symbol])
                 value = base + addend - (region.address + offset if relative else 0)
                 content = region.content[offset : offset + size]
                 content[:] = (value % (1 << 8 * size)).to_bytes(size, "little")
+        self._written = {key: np.sort(np.array(at, np.int64)) for key, at in written.items()}
 
 
 NOTHING = Section("", 0, 0, 0, 0, 0, 0, 0, 0)

@@ -4,12 +4,14 @@
   40113a:  74 09         je 0x401145                       je   .L1
 
 Label names are lost in machine code and given anew, by address. So is what gcc left no trace of: a
-label that nothing jumps to, and which of two encodings of one instruction was meant.
+label that nothing jumps to, and which of two encodings of one instruction was meant. Code of an
+object that holds an address as a number cannot be written so.
 """
 
 from permnet.binary.binary import Function
 from permnet.binary.decode import Instruction, instructions
 from permnet.binary.operands import SIZES, Memory, Number, Operand, Register
+from permnet.errors import PermnetError
 
 # Names that gcc prefers for the same instruction.
 _SYNONYMS = {"shl": "sal", "jae": "jnb", "setae": "setnb", "cmovae": "cmovnb"}
@@ -27,11 +29,26 @@ def labelled_assembly(function: Function) -> str:
     names = _Names(function, labels)
     lines = [f"{function.name}:"]
     for instruction in code:
+        _check_relocations(function, instruction)
         if instruction.address in labels:
             lines.append(f"{labels[instruction.address]}:")
         lines.append(f"\t{_line(instruction, names)}".rstrip())
     lines.append(f"\t.size\t{function.name}, .-{function.name}")
     return "\n".join(lines) + "\n"
+
+
+def _check_relocations(function: Function, instruction: Instruction) -> None:
+    """Refuses an instruction with an address in it that is not spelled as a name."""
+    binary, place = function.binary, (instruction.address, instruction.end)
+    spelled = _target(instruction) is not None or any(
+        isinstance(operand, Memory) and operand.base == "rip" for operand in instruction.operands
+    )
+    if binary.invented(*place) or (binary.relative_at(*place) and not spelled):
+        at = instruction.address - function.address
+        raise PermnetError(
+            f"`{instruction.mnemonic}` at {at:#x} holds an address that only a linker knows: "
+            "link the object first"
+        )
 
 
 class _Names:

@@ -25,6 +25,11 @@ from permnet.tasks.switch.terse import UNSAID, in_full
 MODELS = ("copy-decompiler", "decompiler")  # the better first
 N_BEST = 10
 ROUND = 3  # further answers that are searched for, and compiled, at once
+_KEYWORD = re.compile(
+    "asm|auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if"
+    "|inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef"
+    "|typeof|union|unsigned|void|volatile|while"
+)
 
 
 @dataclass(frozen=True)
@@ -200,7 +205,7 @@ def _decompiled(question: Question, answer: Answer, verified: bool, seconds: flo
     function = question.function
     tokens = list(answer.c)
     if tokens[1:2] == ["f"]:
-        tokens[1] = re.sub(r"\W|^(?=\d)", "_", function.name)
+        tokens[1] = _in_c(function.name)
     return Decompiled(
         function.file,
         function.name,
@@ -211,3 +216,13 @@ def _decompiled(question: Question, answer: Answer, verified: bool, seconds: flo
         answer.map,
         round(seconds, 4),
     )
+
+
+def _in_c(name: str) -> str:
+    """A symbol's name as a C compiler takes it: assembly has dots, and `int` may be a name there.
+
+    >>> _in_c("f.part.0"), _in_c("int")
+    ('f_part_0', 'int_')
+    """
+    spelled = re.sub(r"\W|^(?=\d)", "_", name)
+    return f"{spelled}_" if _KEYWORD.fullmatch(spelled) else spelled

@@ -21,15 +21,22 @@ LARGEST = 64 << 20  # bytes of a file
 LONGEST = 2_048  # lines of a function that are looked at
 LONGEST_INSTRUCTION = 15  # bytes
 
-_COMMENT = re.compile(r"/\*.*?\*/|(?:#|//).*")
+_STRING = r'"(?:\\.|[^"\\\n])*"'
+_COMMENT = re.compile(rf"({_STRING})|/\*.*?(?:\*/|\Z)|(?:#|//)[^\r\n]*", re.S)
+_STATEMENT = re.compile(rf"(?:{_STRING}|[^;])+")
 _LABEL = re.compile(r"\s*([\w.$@]+):")
 _CODE = re.compile(r"\.text\b|\.section\s+\.?text|\.section[^#]*,\s*\"[a-wyz]*x")
 _DATA = re.compile(r"\.(?:data|bss|rodata|section|pushsection)\b")
-_PERCENT = re.compile(r"\.intel_syntax(?!\s+noprefix)\b")
-# Directives that put nothing into a function.
+_OTHER_SYNTAX = re.compile(r"\.intel_syntax(?!\s+noprefix)\b|\.att_syntax\s+noprefix\b")
+# Directives that make other text of the text.
+_PROGRAM = re.compile(r"\.(?:macro|altmacro|purgem|if\w*|else\w*|include|code(?:16|32)\w*|end)\b")
+# Directives that put nothing into a function, or nops.
 _SILENT = re.compile(
-    r"\.(?:cfi_\w+|loc|file|ident|p2align|align|balign|globl|global|local|weak|hidden|type"
-    r"|intel_syntax|att_syntax)\b"
+    r"\.(?:(?:cfi_\w+|loc|file|ident|globl|global|local|weak|hidden|type|intel_syntax|att_syntax)\b.*"
+    r"|(?:p2align|align|balign)\s+\d+(?:\s*,\s*(?:0x90)?(?:\s*,\s*\d+)?)?)"
+)
+_PREPROCESSOR = re.compile(
+    r"^[ \t]*#[ \t]*(?:if|ifn?def|elif|else|endif|define|undef|include|line|error)\b.*", re.M
 )
 
 
@@ -112,12 +119,17 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
                 in_code, lines = False, None
             elif statement.startswith(".size"):
                 lines = None
-            elif _PERCENT.match(statement):
+            elif _OTHER_SYNTAX.match(statement):
                 raise PermnetError(
                     f"{file}: `{statement[:80]}` in line {number}: in Intel syntax registers are "
-                    "read without %, .intel_syntax noprefix"
+                    "read without %, .intel_syntax noprefix, in AT&T syntax with it"
                 )
-            elif lines is not None and not _SILENT.match(statement):
+            elif _PROGRAM.match(statement):
+                raise PermnetError(
+                    f"{file}: `{statement[:80]}` in line {number}: assembly is read as compilers "
+                    "write it, without macros and conditions"
+                )
+            elif lines is not None and not _SILENT.fullmatch(statement):
                 lines.append(Line(number, statement))
         elif lines is not None:
             lines.append(Line(number, statement))
@@ -130,18 +142,20 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Labels, with their colon, directives and instructions, without comments."""
+    text = _COMMENT.sub(_without, text)
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
-        rest = line
-        while label := _LABEL.match(rest):
-            yield number, label[1] + ":"
-            rest = rest[label.end() :]
-        rest = rest.strip()
-        if rest.startswith("."):  # may hold strings with anything in them
-            yield number, rest
-            continue
-        for statement in _COMMENT.sub("", rest).split(";"):
-            if statement := statement.strip():
-                yield number, statement
+        for statement in _STATEMENT.findall(line):
+            rest = statement
+            while label := _LABEL.match(rest):
+                yield number, label[1] + ":"
+                rest = rest[label.end() :]
+            if rest := rest.strip():
+                yield number, rest
+
+
+def _without(comment: re.Match[str]) -> str:
+    """A string as it is; of a comment the ends of its lines, so that they can be counted."""
+    return comment[1] or " " + "".join(re.findall(r"\r\n|\r|\n", comment[0]))
 
 
 def load(path: str) -> bytes:
@@ -185,6 +199,11 @@ def read(path: str, compiler: Compiler) -> list[Function]:
         text = decoded(raw, shown)
         if Path(path).suffix in (".c", ".i"):
             text = compiled(text, shown, compiler)
+        elif Path(path).suffix == ".S" and (directive := _PREPROCESSOR.search(text)):
+            raise PermnetError(
+                f"{shown} is not preprocessed, {directive[0].strip()[:80]!r}: give it what "
+                "`gcc -E` makes of it, as .s"
+            )
         found = functions(text, shown)
     if not found:
         raise PermnetError(f"{shown} holds no function: assembly (gcc -S), C or ELF is expected")

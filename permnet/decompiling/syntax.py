@@ -14,6 +14,7 @@ from permnet.tasks.switch.assembly import lex_line
 
 _MEMORY = re.compile(r"(?:([a-z]+)\s+ptr\s+)?([^\[\]]*)\[([^\[\]]*)\]", re.I | re.A)
 _TERM = re.compile(r"([+-]?)([^+-]+)")
+_TERMS = re.compile(r"[+-]?[^+-]+(?:[+-][^+-]+)*")
 _NUMBER = re.compile(r"[+-]?(?:0x[0-9a-f]{1,16}|0|[1-9][0-9]{0,19})", re.I | re.A)
 _NAME = re.compile(r"[\w.$@]+")
 _SIGIL = re.compile(r"[\s,(*][%$]")
@@ -66,7 +67,10 @@ def _operand(text: str) -> str:
     size, before, inside = ("".join((part or "").split()) for part in memory.groups())
     number = _NUMBER.fullmatch(before)
     displacement, registers = 0, []
-    for sign, term in _TERM.findall((f"{before}+" if number else "") + inside.replace("+-", "-")):
+    terms = ((f"{before}+" if number else "") + inside).replace("+-", "-")
+    if not _TERMS.fullmatch(terms):  # signs of signs
+        return text
+    for sign, term in _TERM.findall(terms):
         if _NUMBER.fullmatch(term):
             displacement += int(sign + str(int(term, 0)))
         elif sign == "-":

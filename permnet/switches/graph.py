@@ -1,13 +1,13 @@
 """A function's instructions in basic blocks, and who jumps where."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import dropwhile, islice, pairwise
 
 from permnet.binary.binary import Function
 from permnet.binary.decode import LONGEST_FUNCTION, Instruction, instructions
-from permnet.binary.operands import Memory
+from permnet.binary.operands import SIZES, Memory, Number, operation_bits
 from permnet.switches.fixed import FixedRegisters
 from permnet.switches.jumps import (
     ENDS,
@@ -60,12 +60,25 @@ class BasicBlock:
         return (*jumped, self.end) if falls else jumped
 
 
+def _as_known(function: Function, instruction: Instruction) -> Instruction:
+    """In an object, a comparison with an address of its as one with what nobody knows."""
+    end, operands = instruction.end, instruction.operands
+    # The immediate comes last: what is open before it is where memory is.
+    if instruction.mnemonic not in ("cmp", "sub") or not function.binary.invented(end - 4, end):
+        return instruction
+    if not isinstance(operands[-1], Number):
+        return instruction
+    size = next(name for name, bits in SIZES.items() if bits == operation_bits(operands))
+    left = instruction.text.rpartition(",")[0]
+    return replace(instruction, text=f"{left}, {size} ptr fs:[0]")
+
+
 class Graph:
     """Basic blocks of a function; a walk may also begin inside one."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.code = tuple(instructions(function))
+        self.code = tuple(_as_known(function, each) for each in instructions(function))
         self._at = {instruction.address: i for i, instruction in enumerate(self.code)}
         leaders = {function.address}
         for instruction in self.code:
