@@ -186,7 +186,7 @@ def _binary(file: str) -> Binary:
         try:
             if path.stat().st_size > LONGEST_TEXT:
                 raise PermnetError(f"more than {LONGEST_TEXT} bytes of assembly")
-            return assembled(path.read_text(errors="replace"))
+            return assembled(path.read_text("utf-8", "replace"))
         except OSError as error:
             raise PermnetError(f"cannot read it: {error.strerror}") from error
     with open_binary(path) as binary:
