@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -149,7 +150,11 @@ def test_bad_files_are_a_line_each_and_the_others_go_on(
     arm = bytearray(whole)
     arm[18] = 183
     (tmp_path / "arm.o").write_bytes(arm)
-    names = ["junk", "half.o", "empty.o", "text", "bad.s", "arm.o", "none"]
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device.s").symlink_to("/dev/null")
+    (tmp_path / "folder").mkdir()
+    irregular = ["pipe", "device.s", "folder"]
+    names = ["junk", "half.o", "empty.o", "text", "bad.s", "arm.o", "none", *irregular]
     bad = [str(tmp_path / name) for name in names]
     assert main(["switches", "--json", *bad, str(folder / "plain.o"), "--jobs", "1"]) == 1
     shown = capsys.readouterr()
@@ -157,13 +162,16 @@ def test_bad_files_are_a_line_each_and_the_others_go_on(
     lines = [line for line in shown.err.splitlines() if line.startswith("permnet: error: ")]
     assert len(lines) == len(bad)
     assert all(path in line for path, line in zip(bad, lines, strict=True))
+    assert [line.rpartition(": ")[2] for line in lines[-3:]] == [
+        *["it is not a regular file"] * 2,
+        "no ELF file and no .s file in it",
+    ]
     assert main(["switches", *bad, "--jobs", "1"]) == 2
 
 
-def test_bad_requests(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_requests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, said in (
         ([], "no file"),
-        ([str(tmp_path)], "no ELF file"),
         (["--json", "--format", "ida", str(folder)], "choose one"),
         (["--jobs", "0", str(folder)], "1 or more"),
     ):
