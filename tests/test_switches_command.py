@@ -42,6 +42,8 @@ def test_json_has_what_was_promised(folder: Path, capsys: pytest.CaptureFixture[
             assert switch.keys() == FIELDS | {"seconds"}
             assert [block for block in switch["blocks"] if block != ["default"]] == labels
             assert switch["status"] == "proven"
+            assert switch["scrutinee"].keys() == {"place", "bits", "signed", "offset", "start"}
+            assert switch["scrutinee"]["start"] == switch["address"]
             assert len(switch["targets"]) == len(switch["blocks"])
             assert switch["targets"] == sorted(switch["targets"])
     assert "7 functions" not in shown.err
@@ -98,6 +100,27 @@ def test_scripts_are_python_and_set_what_was_found(
     assert any(label.endswith("_default") for label in labels)
     assert all(label.replace("_", "").isalnum() for label in labels)
     assert all(address >= 0x100000 for _, address, _ in calls)
+
+
+@pytest.mark.parametrize("tool", ["ghidra", "ida"])
+def test_a_script_without_a_switch_says_so(
+    tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    none = compiled(tmp_path, "int f(void) { return 1; }", "-c")
+    assert main(["switches", "--format", tool, str(none)]) == 0
+    run_script(capsys.readouterr().out, tool, none.name, [])
+    assert capsys.readouterr().out == "permnet: no switch was found\n"
+
+
+def test_a_script_for_two_files_of_one_name_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = folder / "plain.o", tmp_path / "plain.o"
+    two.write_bytes(one.read_bytes())
+    assert main(["switches", "--format", "ida", str(one), str(two)]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert f"{one} and {two} have one name" in shown.err
 
 
 def run_script(script: str, tool: str, name: str, calls: list[tuple[str, int, str]]) -> None:
