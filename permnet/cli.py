@@ -58,6 +58,7 @@ The version: permnet --version"""
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _print_anything()
     try:
         code = _run(arguments)
         if sys.stdout:
@@ -123,6 +124,12 @@ def _deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
         return partial(function, *args, **options)
 
     return parsed
+
+
+def _print_anything() -> None:
+    """Names in users' files may hold what the locale has no letters for: print `\\xf6` instead."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # standard error does so of itself
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _fail(message: str) -> int:

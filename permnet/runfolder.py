@@ -151,7 +151,10 @@ class RunFolder:
             _write_text(path, "".join(json.dumps({"output": row}) + "\n" for row in answers))
 
     def log(self, line: dict[str, Any]) -> None:
-        with _writing(self.path / METRICS), (self.path / METRICS).open("a") as file:
+        with (
+            _writing(self.path / METRICS),
+            (self.path / METRICS).open("a", encoding="utf-8") as file,
+        ):
             file.write(json.dumps(line, allow_nan=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -200,7 +203,7 @@ class RunFolder:
 
     def _cut(self, lines: int) -> None:
         path = self.path / METRICS
-        there = path.read_text().splitlines(keepends=True) if path.exists() else []
+        there = path.read_text("utf-8").splitlines(keepends=True) if path.exists() else []
         if len(there) < lines:
             raise PermnetError(f"cannot resume: {path} has {len(there)} lines of {lines}")
         if len(there) > lines:
@@ -219,7 +222,7 @@ def _differences(
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text())
+        value = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise PermnetError(f"cannot read {path}: {error}") from error
     if not isinstance(value, dict):
@@ -233,7 +236,7 @@ def _write_json(path: Path, value: dict[str, Any]) -> None:
 
 def _write_text(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.part")
-    with partial.open("w") as file:
+    with partial.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -170,7 +170,9 @@ class _Sweeping:
         self.queue: SimpleQueue[Planned] = SimpleQueue()
         for job in planned:
             if job.status == "finished":
-                self._note(job.name, json.loads((folder / job.name / "result.json").read_text()))
+                self._note(
+                    job.name, json.loads((folder / job.name / "result.json").read_text("utf-8"))
+                )
             else:
                 self.queue.put(job)
 
@@ -242,7 +244,7 @@ class _Sweeping:
                 outcome.finished[name] = answer
                 results = self.folder / "results"
                 results.mkdir(parents=True, exist_ok=True)
-                (results / f"{name}.json").write_text(_with_curve(self.folder / name))
+                (results / f"{name}.json").write_text(_with_curve(self.folder / name), "utf-8")
             elif status == "unfinished":
                 outcome.unfinished.append(name)
             else:
@@ -279,7 +281,7 @@ def _recorded(paths: Iterable[Path]) -> Iterator[tuple[Run, float]]:
     """The runs of results, and the seconds that a step of each took; passes over other files."""
     for path in paths:
         try:
-            result = json.loads(path.read_text())
+            result = json.loads(path.read_text("utf-8"))
             run = from_json(Run, result["run"])
             yield run, float(result["seconds"]) / int(result["steps"])
         except (OSError, ValueError, LookupError, TypeError, ArithmeticError, PermnetError):
@@ -302,9 +304,9 @@ def _seconds(run: Run, recorded: list[tuple[Run, float]]) -> float | None:
 def _with_curve(folder: Path) -> str:
     """The result of a run and its learning curve, an evaluation a line; without one, no points."""
     file = folder / "metrics.jsonl"
-    metrics = map(json.loads, file.read_text().splitlines() if file.exists() else ())
+    metrics = map(json.loads, file.read_text("utf-8").splitlines() if file.exists() else ())
     curve = [[round(line[name], 6) for name in CURVE] for line in metrics]
-    return rendered({**json.loads((folder / "result.json").read_text()), "curve": curve})
+    return rendered({**json.loads((folder / "result.json").read_text("utf-8")), "curve": curve})
 
 
 def rendered(result: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -206,6 +207,20 @@ def test_run_as_a_module_into_a_pipe_that_closes() -> None:
         run.stdout.close()
         assert run.wait() == 0
         assert run.stderr.read() == b""
+
+
+PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["report", "--check"]])
+def test_any_text_is_read_and_printed_where_the_locale_has_no_letters_for_it(arguments) -> None:
+    command = [sys.executable, "-m", "permnet", *arguments]
+    run = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **PLAIN}, capture_output=True, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, b"")
+    if "--help" in arguments:
+        assert rb"usage: permnet COMMAND \u2026" in run.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 import tyro
@@ -99,6 +100,28 @@ def test_unwritable_places_are_found_before_any_work(
     with pytest.raises(PermnetError, match="cannot write"):
         data("PD10", limit=1, out=tmp_path / place, force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("place", ["", ".", "..", "/"])
+def test_a_path_without_a_name_is_no_file(place: str) -> None:
+    with pytest.raises(PermnetError, match=r"cannot write .*: it is not a regular file"):
+        data("PD10", limit=1, out=Path(place))
+
+
+def test_a_file_that_appears_meanwhile_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "file"
+
+    def write(examples: object, format: object, file: IO[bytes]) -> None:
+        out.write_text("of another")
+        file.write(b"mine")
+
+    monkeypatch.setattr("permnet.commands.data._write", write)
+    with pytest.raises(PermnetError, match=r"has appeared .*: the output is in ") as caught:
+        data("PD10", limit=1, out=out)
+    assert out.read_text() == "of another"
+    assert Path(str(caught.value).partition("is in ")[2]).read_text() == "mine"
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

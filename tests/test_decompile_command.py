@@ -79,6 +79,16 @@ def test_text_is_c_with_a_word_on_each_function(capsys, file: Path) -> None:
     compile_c(PRELUDE + out)  # all of it compiles
 
 
+def test_an_answer_that_is_cut_short_is_not_called_a_function(capsys, file, monkeypatch) -> None:
+    def load(model: object, n_best: int, compiler: Compiler) -> Pipeline:
+        return knowing(TEXT, {"one": [C[0][:-1]]}, n_best=n_best, compiler=compiler)
+
+    monkeypatch.setattr(Pipeline, "load", load)
+    for name in ("one", "two"):  # it knows nothing of the second
+        _, out, _ = run(capsys, "-f", name, file)
+        assert f": {name}: unverified, not a whole function, confidence " in out
+
+
 def test_json_is_as_documented(capsys, file: Path) -> None:
     code, out, _ = run(capsys, "--json", file)
     assert code == 0
@@ -150,7 +160,7 @@ def test_a_function_outside_the_domain_leaves_the_others(capsys, tmp_path: Path)
     assert code == 1
     rows = json.loads(out)["functions"]
     assert [row["error"] is None for row in rows] == [False, True, True, True]
-    assert rows[0]["c"] is None
+    assert {rows[0][field] for field in ("c", "confidence", "skeleton", "map")} == {None}
 
 
 def test_a_bad_file_among_many_leaves_the_others(capsys, file: Path, tmp_path: Path) -> None:

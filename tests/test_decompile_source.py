@@ -252,7 +252,13 @@ def test_c_is_compiled_first(tmp_path) -> None:
     ("c", "message"),
     [
         ("#include </etc/passwd>\nint f;", "is not preprocessed"),
-        ("int f(", "gcc does not compile"),
+        ("/* */ # include </etc/passwd>\nint f;", "is not preprocessed"),
+        ('char c = \'"\', *s = "/*";\n#include <x>\nint f; /* */', "is not preprocessed"),
+        (
+            "  # pragma GCC optimize 3\nint f;",
+            "'# pragma GCC optimize 3': directives are not read, take it out",
+        ),
+        ("int f(", "gcc does not compile .*: 1:1: error: "),
         ("int x;", "holds no function"),
     ],
 )
@@ -261,6 +267,29 @@ def test_c_that_cannot_be_compiled(tmp_path, c: str, message: str) -> None:
     path.write_text(c)
     with pytest.raises(PermnetError, match=message):
         read(str(path), Compiler())
+
+
+def test_what_only_looks_like_a_directive(tmp_path) -> None:
+    path = tmp_path / "x.c"
+    path.write_text("/* a\n# include below\n/* */ // */ /*\nint h(int x) { return x; }")
+    assert len(read(str(path), Compiler())) == 1
+
+
+def test_markers_of_lines_leave_the_prelude(tmp_path) -> None:
+    path, c = tmp_path / "x.i", "long h(int x) { return g2(x); }"
+    path.write_text(c)
+    (plain,) = read(str(path), Compiler())
+    path.write_text(f'# 0 "x.c"\n# 1 "x.c"\n{c}')
+    (marked,) = read(str(path), Compiler())
+    assert marked.tokens == plain.tokens
+
+
+def test_comments_without_an_end_take_no_time(tmp_path) -> None:
+    path = tmp_path / "x.c"
+    for c in ("/*" * 10**6, '"\\' * 10**6, "\n" * 10**6 + "x"):
+        path.write_text(c)
+        with pytest.raises(PermnetError, match="does not compile"):
+            read(str(path), Compiler())
 
 
 def test_a_folder_and_nothing_are_no_files(tmp_path) -> None:
@@ -280,6 +309,13 @@ def test_prototypes_take_precedence() -> None:
     assert found["h0"] == prototypes(PRELUDE)["h0"]
 
 
+def test_a_prototype_may_be_given_twice_but_not_two_of_one_name() -> None:
+    text = "int get(int); int get( int );"
+    assert prelude_with(text) == prelude_with("int get(int);")
+    with pytest.raises(PermnetError, match=r"get has two prototypes: 'int get .*' and 'long get"):
+        prelude_with("int get(int); long get(int);")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -295,3 +331,27 @@ def test_prototypes_take_precedence() -> None:
 def test_what_is_no_prototype_is_refused(text: str) -> None:
     with pytest.raises(PermnetError):
         prelude_with(text)
+
+
+# ---- the compiler -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flags", [FLAGS, ("-O2",)])
+def test_a_compiler_that_compiles_is_fine(flags: tuple[str, ...]) -> None:
+    Compiler(flags=flags, prelude=prelude_with("int printf(int);")).check()
+
+
+@pytest.mark.parametrize(
+    ("compiler", "message"),
+    [
+        (Compiler("no-such-cc"), "no-such-cc is not installed"),
+        (Compiler("false"), "^false with the flags '-O0 .*' does not compile even `return 0`: "),
+        (Compiler("true"), "does not compile even"),
+        (Compiler(flags=("-O0", "-mbogus")), "'-O0 -mbogus' does not .*: gcc: error: .*-mbogus"),
+        (Compiler(flags=("-flto",)), "what it makes is no assembly"),
+        (Compiler(prelude="int"), "does not compile even"),
+    ],
+)
+def test_a_compiler_that_compiles_nothing_is_said(compiler: Compiler, message: str) -> None:
+    with pytest.raises(PermnetError, match=message):
+        compiler.check()

@@ -1,5 +1,8 @@
 """What gcc makes of the programs: one assembly for one canonical program, and safely."""
 
+import os
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 
@@ -10,7 +13,7 @@ from permnet.errors import PermnetError
 from permnet.tasks.switch import compiler
 from permnet.tasks.switch.assembly import Lines, alone, labels, renumbered
 from permnet.tasks.switch.canonical import canonical, parse
-from permnet.tasks.switch.compiler import assemble, find_compiler
+from permnet.tasks.switch.compiler import assemble, compile_c, find_compiler
 from permnet.tasks.switch.ctokens import layout
 from permnet.tasks.switch.draw import Draw
 from permnet.tasks.switch.expressions import OutsideDomainError
@@ -137,6 +140,39 @@ def test_limits_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(limits, "OUTPUT", 100)
     assert assemble([source]) == [None]
+
+
+@pytest.fixture
+def wrapper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A compiler of the current folder, whose version is not UTF-8."""
+    path = tmp_path / "cc"
+    path.write_bytes(
+        b'#!/bin/sh\n[ "$1" = --version ] && printf "cc \\344 1\\nmore" || exec gcc "$@"\n'
+    )
+    path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    find_compiler.cache_clear()
+    return path
+
+
+def test_a_compiler_may_be_given_from_here_and_its_version_be_any_bytes(wrapper: Path) -> None:
+    assert find_compiler("./cc") == (str(wrapper), "cc \N{REPLACEMENT CHARACTER} 1")
+    assert b"permnet_0:" in compile_c("int permnet_0(void) { return 0; }", "./cc")
+
+
+def test_a_compiler_that_cannot_be_run(wrapper: Path) -> None:
+    wrapper.write_text("no program")
+    with pytest.raises(PermnetError, match=r"\./cc cannot be run: Exec format error"):
+        find_compiler("./cc")
+
+
+def test_source_is_utf_8_in_any_locale() -> None:
+    code = (
+        "from permnet.tasks.switch.compiler import compile_c\n"
+        "assert 'f\\xf6:'.encode() in compile_c('int f\\xf6(void) { return 0; }')\n"
+    )
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **plain}, check=True)
 
 
 def test_without_gcc_it_is_said_what_to_install() -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,8 @@ def test_json_has_what_was_promised(folder: Path, capsys: pytest.CaptureFixture[
             assert switch.keys() == FIELDS | {"seconds"}
             assert [block for block in switch["blocks"] if block != ["default"]] == labels
             assert switch["status"] == "proven"
+            assert switch["scrutinee"].keys() == {"place", "bits", "signed", "offset", "start"}
+            assert switch["scrutinee"]["start"] == switch["address"]
             assert len(switch["targets"]) == len(switch["blocks"])
             assert switch["targets"] == sorted(switch["targets"])
     assert "7 functions" not in shown.err
@@ -99,6 +102,27 @@ def test_scripts_are_python_and_set_what_was_found(
     assert all(address >= 0x100000 for _, address, _ in calls)
 
 
+@pytest.mark.parametrize("tool", ["ghidra", "ida"])
+def test_a_script_without_a_switch_says_so(
+    tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    none = compiled(tmp_path, "int f(void) { return 1; }", "-c")
+    assert main(["switches", "--format", tool, str(none)]) == 0
+    run_script(capsys.readouterr().out, tool, none.name, [])
+    assert capsys.readouterr().out == "permnet: no switch was found\n"
+
+
+def test_a_script_for_two_files_of_one_name_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = folder / "plain.o", tmp_path / "plain.o"
+    two.write_bytes(one.read_bytes())
+    assert main(["switches", "--format", "ida", str(one), str(two)]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert f"{one} and {two} have one name" in shown.err
+
+
 def run_script(script: str, tool: str, name: str, calls: list[tuple[str, int, str]]) -> None:
     """In a stand-in for the tool, which loads the file at 0x100000."""
 
@@ -149,7 +173,11 @@ def test_bad_files_are_a_line_each_and_the_others_go_on(
     arm = bytearray(whole)
     arm[18] = 183
     (tmp_path / "arm.o").write_bytes(arm)
-    names = ["junk", "half.o", "empty.o", "text", "bad.s", "arm.o", "none"]
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device.s").symlink_to("/dev/null")
+    (tmp_path / "folder").mkdir()
+    irregular = ["pipe", "device.s", "folder"]
+    names = ["junk", "half.o", "empty.o", "text", "bad.s", "arm.o", "none", *irregular]
     bad = [str(tmp_path / name) for name in names]
     assert main(["switches", "--json", *bad, str(folder / "plain.o"), "--jobs", "1"]) == 1
     shown = capsys.readouterr()
@@ -157,13 +185,16 @@ def test_bad_files_are_a_line_each_and_the_others_go_on(
     lines = [line for line in shown.err.splitlines() if line.startswith("permnet: error: ")]
     assert len(lines) == len(bad)
     assert all(path in line for path, line in zip(bad, lines, strict=True))
+    assert [line.rpartition(": ")[2] for line in lines[-3:]] == [
+        *["it is not a regular file"] * 2,
+        "no ELF file and no .s file in it",
+    ]
     assert main(["switches", *bad, "--jobs", "1"]) == 2
 
 
-def test_bad_requests(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_requests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, said in (
         ([], "no file"),
-        ([str(tmp_path)], "no ELF file"),
         (["--json", "--format", "ida", str(folder)], "choose one"),
         (["--jobs", "0", str(folder)], "1 or more"),
     ):

@@ -38,7 +38,8 @@ def decompile(
     assembly, names of labels aside, else unverified. Nothing is ever run.
 
     The model was made for x86-64 functions that gcc compiled with -O0 -fno-jump-tables, with
-    integers and one switch. Others are refused with the reason; the exit code is then 1.
+    integers and one switch. What holds other instructions or jumps is refused with the reason; the
+    exit code is then 1. Anything else is answered, and unverified where the answer is wrong.
 
     For example:
 
@@ -136,5 +137,7 @@ def _print_coloured(text: str) -> None:
 
     code = Syntax(text, "c", theme="ansi_dark", background_color="default").highlight(text)
     code.highlight_regex(r"(?m)(?<=: )verified(?=, confidence [\d.]+ %$)", "not dim bold green")
-    code.highlight_regex(r"(?m)(?<=: )unverified(?=, confidence [\d.]+ %$)", "not dim bold yellow")
+    code.highlight_regex(
+        r"(?m)(?<=: )unverified(?=, .*confidence [\d.]+ %$)", "not dim bold yellow"
+    )
     Console().print(code, end="")

@@ -63,7 +63,7 @@ def report(
         return _check(files)
     out.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
-        path.write_text(text)
+        path.write_text(text, "utf-8")
         print(path)
     return 0
 
@@ -71,7 +71,7 @@ def report(
 def _check(files: dict[Path, str]) -> int:
     """The page may be missing, for it can be made at any time; RESULTS.md may not."""
     for path, expected in files.items():
-        there = path.read_text() if path.exists() else None
+        there = path.read_text("utf-8") if path.exists() else None
         if there is None and path.suffix == ".html":
             continue
         if there != expected:

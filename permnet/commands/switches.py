@@ -73,6 +73,8 @@ def switches(
         print(f"permnet: the model is left out: {missing}", file=sys.stderr)
         proposer = "rules"
     files = list(files_of(paths))
+    if format != "text":
+        _need_own_names(files, format)
     counts: Counter[str] = Counter()
     found = _functions(files, jobs or os.cpu_count() or 1, proposer, counts)
     if json:
@@ -89,6 +91,17 @@ def switches(
     if counts["unreadable"] == len(files):
         return 2
     return 1 if counts["unreadable"] else 0
+
+
+def _need_own_names(files: list[Path], tool: Format) -> None:
+    """A script tells programs apart by their names, for a tool may have them from anywhere."""
+    named: dict[str, Path] = {}
+    for file in files:
+        if (other := named.setdefault(file.name, file)) != file:
+            raise PermnetError(
+                f"{other} and {file} have one name, by which --format {tool} tells files apart: "
+                "make a script for each"
+            )
 
 
 def _missing_model() -> str:

@@ -16,9 +16,12 @@ def as_json(answers: Sequence[Decompiled]) -> str:
 
 def as_text(function: Function, answer: Decompiled, with_map: bool = False) -> str:
     """An answered function under a comment that says how far to trust it."""
+    c = answer.c or ""
     state = "verified" if answer.verified else "unverified"
+    if not c.count("{") == c.count("}") > 0:  # the model said too little, or its answer is too long
+        state += ", not a whole function"
     head = f"// {printable(answer.file)}: {printable(answer.name)}: {state}, "
-    lines = (answer.c or "").splitlines()
+    lines = c.splitlines()
     if with_map:
         came = dict(answer.map or [])
         texts = {line.number: _comment(line.text) for line in function.lines}

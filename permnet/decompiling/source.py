@@ -236,15 +236,26 @@ def _listed(function: "MachineCode") -> list[Line]:
     return listed.listing()
 
 
+_C_COMMENT = re.compile(
+    r"""/\*.*?(?:\*/|\Z)|//[^\n]*|("(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)""", re.S
+)
+# Spaces within a line only: a search that goes on from each of many empty lines would take long.
+_DIRECTIVE = re.compile(r"^[^\S\n]*#[^\S\n]*([a-z]+).*", re.M)
+
+
 def compiled(text: str, file: str, compiler: Compiler) -> str:
     """The assembly of a C file, which may use the prelude."""
-    if directive := re.search(r"^\s*#\s*[a-z].*", text, re.M):
+    # Strings are kept, for what looks like a comment in them is none.
+    if directive := _DIRECTIVE.search(_C_COMMENT.sub(r"\1", text)):
+        shown = repr(directive[0].strip()[:80])
+        if directive[1] in ("pragma", "ident"):  # gcc -E leaves them
+            raise PermnetError(f"{file}: {shown}: directives are not read, take it out")
         raise PermnetError(
-            f"{file} is not preprocessed, {directive[0].strip()[:80]!r}: give it what "
-            "`gcc -E -P` makes of it"
+            f"{file} is not preprocessed, {shown}: give it what `gcc -E -P` makes of it"
         )
     try:
-        return compiler.assembly(f"{compiler.prelude} {text}")
+        # On a line of its own: markers such as `# 1 "x.c"` have to begin theirs.
+        return compiler.assembly(f"{compiler.prelude}\n{text}")
     except CompileError:  # its own declarations may differ
         try:
             return compiler.assembly(text)

@@ -1,10 +1,11 @@
 """The compiler that answers are verified with, and what it is told beforehand."""
 
 import re
+import shlex
 from dataclasses import dataclass
 
 from permnet.errors import PermnetError
-from permnet.tasks.switch.compiler import FLAGS, compile_c
+from permnet.tasks.switch.compiler import FLAGS, CompileError, compile_c, find_compiler
 from permnet.tasks.switch.ctokens import PRELUDE, lex
 
 _PROTOTYPE = re.compile(
@@ -28,6 +29,23 @@ class Compiler:
         levels = [flag for flag in self.flags if flag.startswith("-O")]
         return bool(levels) and levels[-1] != "-O0"
 
+    def check(self) -> None:
+        """Refuse a compiler that is missing, or that with these flags can compile nothing."""
+        find_compiler(self.cc)
+        name = "permnet_0"
+        try:
+            made = self.assembly(f"{self.prelude}\nint {name}(void) {{ return 0; }}")
+        except CompileError as error:
+            reason = str(error)
+        else:
+            # Some flags leave no assembly behind, -flto for one.
+            reason = "" if f"\n{name}:" in made else "what it makes is no assembly"
+        if reason:
+            raise PermnetError(
+                f"{self.cc} with the flags {shlex.join(self.flags)!r} does not compile even "
+                f"`return 0`: {reason}"
+            )
+
     def assembly(self, source: str) -> str:
         """What it makes of preprocessed C."""
         return compile_c(source, self.cc, self.flags).decode(errors="replace")
@@ -40,11 +58,15 @@ def prototypes(text: str) -> dict[str, str]:
     {'g0': 'int g0 ( int ) ;', 'put': 'void put ( char , long * ) ;'}
     """
     given = " ".join(lex(text))
-    found = {match[1]: match[0] for match in _PROTOTYPE.finditer(given)}
-    if " ".join(found.values()) != given:
+    matches = list(_PROTOTYPE.finditer(given))
+    if " ".join(match[0] for match in matches) != given:
         raise PermnetError(
             f"prototypes are such as 'int get(int, long *); void put(char);', not {text!r}"
         )
+    found: dict[str, str] = {}
+    for match in matches:
+        if (other := found.setdefault(match[1], match[0])) != match[0]:
+            raise PermnetError(f"{match[1]} has two prototypes: {other!r} and {match[0]!r}")
     return found
 
 

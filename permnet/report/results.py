@@ -131,7 +131,7 @@ def put_figures(path: Path, figures: dict[str, Any]) -> None:
         raise PermnetError(
             f"{path} is of other answers: {', '.join(differing)} of its test on {name} differ"
         )
-    path.write_text(text)
+    path.write_text(text, "utf-8")
 
 
 _SAME = ("data_sha256", "count", "wea", "ta")
@@ -140,7 +140,7 @@ _SAME = ("data_sha256", "count", "wea", "ta")
 def read_json(path: Path) -> object:
     """The value in a file; NaN and what is too large for a float are no JSON."""
     try:
-        return json.loads(path.read_text(), parse_constant=_finite, parse_float=_finite)
+        return json.loads(path.read_text("utf-8"), parse_constant=_finite, parse_float=_finite)
     except (OSError, ValueError, RecursionError) as error:
         raise PermnetError(f"cannot read {path}: {error}") from error
 

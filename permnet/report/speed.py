@@ -27,7 +27,7 @@ def speed_sections(results: Path) -> list[Section]:
         if not path.exists():
             continue
         try:
-            measured = json.loads(path.read_text())
+            measured = json.loads(path.read_text("utf-8"))
             found += [section(measured) for section in sections]
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise PermnetError(f"{path} is not what benchmarks/ write: {error!r}") from None

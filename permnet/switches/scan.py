@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +59,10 @@ class Part:
 
 
 def files_of(paths: Sequence[Path]) -> Iterator[Path]:
-    """Files as given, and of folders the programs, libraries, objects and `.s` files in them."""
+    """Files as given, and of folders the programs, libraries, objects and `.s` files in them.
+
+    A folder without any is given as it is: that there are none is said when it is opened.
+    """
     for path in paths:
         if not path.is_dir():
             yield path
@@ -71,7 +75,7 @@ def files_of(paths: Sequence[Path]) -> Iterator[Path]:
                     found = True
                     yield file
         if not found:
-            raise PermnetError(f"no ELF file and no .s file in {path}")
+            yield path
 
 
 def _is_code(path: Path) -> bool:
@@ -182,12 +186,17 @@ def _scan_part(proposer: Name, task: Task) -> Part:
 @lru_cache(1)
 def _binary(file: str) -> Binary:
     path = Path(file)
-    if path.suffix in (".s", ".S"):
-        try:
-            if path.stat().st_size > LONGEST_TEXT:
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise PermnetError("no ELF file and no .s file in it")
+        if not stat.S_ISREG(status.st_mode):  # a pipe or a device may have no end
+            raise PermnetError("it is not a regular file")
+        if path.suffix in (".s", ".S"):
+            if status.st_size > LONGEST_TEXT:
                 raise PermnetError(f"more than {LONGEST_TEXT} bytes of assembly")
-            return assembled(path.read_text(errors="replace"))
-        except OSError as error:
-            raise PermnetError(f"cannot read it: {error.strerror}") from error
+            return assembled(path.read_text("utf-8", "replace"))
+    except OSError as error:
+        raise PermnetError(f"cannot read it: {error.strerror}") from error
     with open_binary(path) as binary:
         return binary

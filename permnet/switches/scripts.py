@@ -21,6 +21,9 @@ FOUND = json.loads(r"""{found}""")
 
 
 def run(files):
+    if not files:
+        print("permnet: no switch was found")
+        return
     name = currentProgram.getName()
     if name not in files and len(files) > 1:
         raise ValueError("nothing about %s here, only about %s" % (name, ", ".join(sorted(files))))
@@ -49,6 +52,9 @@ FOUND = json.loads(r"""{found}""")
 
 
 def run(files):
+    if not files:
+        print("permnet: no switch was found")
+        return
     name = ida_nalt.get_root_filename()
     if name not in files and len(files) > 1:
         raise ValueError("nothing about %s here, only about %s" % (name, ", ".join(sorted(files))))

@@ -36,8 +36,12 @@ def find_compiler(cc: str = "gcc") -> tuple[str, str]:
         raise PermnetError(
             f"{cc} is not installed: apt install {package} (gcc 12 made the shipped data)"
         )
-    run = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    return path, run.stdout.partition("\n")[0]
+    path = str(Path(path).absolute())  # it is run in another folder
+    try:
+        run = subprocess.run([path, "--version"], capture_output=True, check=False)
+    except OSError as error:
+        raise PermnetError(f"{cc} cannot be run: {error.strerror}") from error
+    return path, run.stdout.decode(errors="replace").partition("\n")[0]
 
 
 def assemble(
@@ -78,7 +82,7 @@ def compile_c(
     compiler, _ = find_compiler(cc)
     with tempfile.TemporaryDirectory(prefix="permnet-") as folder:
         given, made, told = (Path(folder, name) for name in ("in.i", "out", "messages"))
-        given.write_text(source)
+        given.write_text(source, "utf-8")
         command = [compiler, *flags, "-w", stage, "-o", made.name, given.name]
         try:
             with told.open("wb") as messages:
@@ -91,7 +95,7 @@ def compile_c(
 
 
 def _first_error(told: Path) -> str:
-    with told.open(errors="replace") as file:
+    with told.open(encoding="utf-8", errors="replace") as file:
         lines = file.read(10_000).splitlines()
     error = next((line for line in lines if "error:" in line), "it does not compile")
     return error.removeprefix("in.i:")
