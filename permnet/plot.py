@@ -164,9 +164,8 @@ def _first_example(name: str) -> str:
 def _lines(path: Path) -> list[dict[str, Any]]:
     """The evaluations in a run's metrics.jsonl, in the names of results."""
     try:
-        written = path.read_text("utf-8").rpartition("\n")[
-            0
-        ]  # the last line may still be on its way
+        # The last line may still be on its way.
+        written = path.read_text("utf-8").rpartition("\n")[0]
         rows = [json.loads(line) for line in written.splitlines()]
         return [
             {

@@ -177,6 +177,13 @@ def test_without_gcc_it_is_said(capsys, file: Path) -> None:
     assert "nothing is verified: no-such-cc is not installed" in err
 
 
+def test_flags_with_which_nothing_compiles_are_said(capsys, file: Path) -> None:
+    code, out, err = run(capsys, "--cflags=-O0 -mbogus", file)
+    assert code == 0
+    assert ": verified" not in out
+    assert err.count("nothing is verified: gcc with the flags '-O0 -mbogus' does not compile") == 1
+
+
 HOSTILE = {
     "empty": (b"", "is empty"),
     "junk": (bytes(range(256)) * 40, "neither text nor ELF"),

@@ -34,7 +34,7 @@ def assembled(text: str) -> Binary:
         raise PermnetError(f"the directive {refused[0]} is not allowed here: expand it first")
     with tempfile.TemporaryDirectory(prefix="permnet-") as folder:
         given, made = Path(folder, "in.s"), Path(folder, "out.o")
-        given.write_text(text if text.endswith("\n") else text + "\n", errors="replace")
+        given.write_text(text if text.endswith("\n") else text + "\n", "utf-8", "replace")
         command = [assembler, "--64", "-msyntax=intel", "-mnaked-reg", "-o", made.name, given.name]
         try:
             run_limited(command, folder=Path(folder))

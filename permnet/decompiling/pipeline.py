@@ -17,7 +17,6 @@ from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import verify
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import LABEL_NAMES
-from permnet.tasks.switch.compiler import find_compiler
 from permnet.tasks.switch.ctokens import layout
 from permnet.tasks.switch.skeleton import Skeleton, skeleton
 from permnet.tasks.switch.terse import UNSAID, in_full
@@ -82,9 +81,9 @@ class Pipeline:
         self.answerer, self.n_best = answerer, n_best
         self.compiler = compiler or Compiler()
         self.trouble: str | None = None
-        """Why nothing is verified, where the compiler is missing."""
+        """Why nothing is verified, where the compiler is missing or can compile nothing."""
         try:
-            find_compiler(self.compiler.cc)
+            self.compiler.check()
         except PermnetError as error:
             self.trouble = str(error)
 
