@@ -124,6 +124,26 @@ def test_example_compiles_as_one_graph(example, backend):
     assert model.resolver.label.weight.grad.abs().sum() > 0
 
 
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["direct", "indirect"])
+@pytest.mark.filterwarnings("ignore")
+def test_resolvers_compile_as_one_graph_with_gradients(kind, backend):
+    resolver, states, ids, mask, hidden = parts(kind)
+
+    def logits(states, hidden):
+        return resolver.point(resolver.read(states, ids, mask), hidden).logits
+
+    compiled = torch.compile(logits, backend=backend, fullgraph=True)
+    found = []
+    for form in (logits, compiled):
+        inputs = states.clone().requires_grad_(), hidden.clone().requires_grad_()
+        out = form(*inputs)
+        weights = (*inputs, *resolver.parameters())
+        found.append((out, *torch.autograd.grad(out.logsumexp(-1).sum(), weights)))
+    for eager, traced in zip(*found, strict=True):
+        torch.testing.assert_close(traced, eager, atol=1e-5, rtol=1e-5)
+
+
 def test_example_learns(example, capsys):
     example.main(20)
     losses = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines()]
