@@ -215,6 +215,10 @@ def _check_likeness(parsed: Parsed, task: Task) -> None:
         raise PermnetError(
             f"trained on as many queries as data, not {len(parsed.queries)} for {count}"
         )
+    if len(set(parsed.data)) < count:
+        raise PermnetError("trained on data that do not repeat")
+    if not set(parsed.data).isdisjoint(parsed.keys):
+        raise PermnetError("trained on keys that are no data")
     if task.kind != "dict" and len(set(parsed.queries)) < count:
         raise PermnetError("trained on queries that do not repeat")
 

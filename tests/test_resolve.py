@@ -216,7 +216,12 @@ def test_the_smallest_that_covers_answers(tmp_path: Path, monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a 1 b 2 <sep> 2", "as many queries as data, not 1 for 2"), ("a 1 b 2 <sep> 2 2", "repeat")],
+    [
+        ("a 1 b 2 <sep> 2", "as many queries as data, not 1 for 2"),
+        ("a 1 b 2 <sep> 2 2", "queries that do not repeat"),
+        ("a 1 a 2 <sep> 2 1", "data that do not repeat"),
+        ("x 1 y x <sep> x 1", "keys that are no data"),
+    ],
 )
 def test_only_a_named_model_answers_what_it_was_not_trained_on(
     tmp_path: Path, monkeypatch, text: str, message: str
@@ -225,6 +230,14 @@ def test_only_a_named_model_answers_what_it_was_not_trained_on(
     with pytest.raises(PermnetError, match=message):
         resolve(text)
     assert isinstance(resolve(text, model="PI1-4"), Answer)
+
+
+def test_repeated_data_are_refused_by_index_and_beside_repeated_queries() -> None:
+    with pytest.raises(PermnetError, match=r"PD1-4.*: trained on data that do not repeat"):
+        resolve("a a a <sep> 2 0 1")
+    repeating = " ".join(f"{d} {k}" for k, d in enumerate("abcdefghii", 1))
+    with pytest.raises(PermnetError, match=r"PI_DICT.*: trained on data that do not repeat"):
+        resolve(f"{repeating} <sep> 1 1 3 4 5 6 7 8 9 10")
 
 
 def test_nothing_shipped_is_said(tmp_path: Path, monkeypatch) -> None:
