@@ -1,5 +1,6 @@
 """Questions in words, answered by weights alone."""
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from permnet import checkpoint
 from permnet.answers import Answer, Resolver, Shipped, resolve
 from permnet.build import build
 from permnet.checkpoint import Checkpoint, save
+from permnet.cli import main
 from permnet.config import ModelConfig, Run
 from permnet.decode import greedy
 from permnet.errors import PermnetError
@@ -266,6 +268,28 @@ def test_shipped_models_are_right(name: str) -> None:
     found = checkpoint.load(name)
     figures = evaluate(found.model, found.run.benchmark, "validation", 500, vocab=found.vocab)
     assert figures["wea"] > 0.99
+
+
+def test_more_unseen_tokens_than_a_model_bears_give_a_warning(capsys) -> None:
+    measured = json.loads((ROOT / "results" / "unseen.json").read_text())["rows"]
+    bears = {row["model"]: row["unseen"] for row in measured if row["right"] >= 0.95 * row["count"]}
+    assert bears == {"PD1-4": 4, "PI1-4": 8, "PI1-10": 10}
+    for name, most in bears.items():
+        assert checkpoint.describe(name).provenance["reliable_unseen"] == most
+    keys = [str(i + 1) for i in range(10)]
+    few, many = (
+        " ".join([*(f"w{i} {key}" for i, key in enumerate(row)), "<sep>", *row])
+        for row in (keys, ["new", *keys[1:]])
+    )
+    assert main(["resolve", "--model", "PI1-10", few]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["resolve", "--model", "PI1-10", many]) == 0
+    warning = (
+        "the question has 11 unseen tokens: with up to 10 this model was measured to be reliable"
+    )
+    assert capsys.readouterr().err == f"permnet: warning: {warning}\n"
+    assert main(["resolve", "--model", "PI1-10", few, many]) == 0
+    assert capsys.readouterr().err == f"permnet: warning: text 2: {warning}\n"
 
 
 def test_evaluation_of_a_model_that_is_always_wrong_and_of_one_that_knows() -> None:
