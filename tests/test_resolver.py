@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ import torch
 from permnet.errors import PermnetError
 from permnet.models.base import take_rows
 from permnet.models.resolver import DirectResolver, IndirectResolver
+from permnet.vocab import SOS
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "transformer_with_resolver.py"
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "transformer_with_resolver.py"
+DOCUMENTATION = ROOT / "docs" / "resolver.md"
 B, L, T, D, S, V, P = 3, 9, 4, 6, 5, 12, 4
 
 
@@ -69,6 +73,25 @@ def test_query_attention_state_starts_steps_and_re_orders():
     order = torch.tensor([1, 2, 0])
     again = resolver.attend(take_rows(memory, order), v_dw[order], ids[order, 0])
     torch.testing.assert_close(again, (weights[order], v_attn[order]))
+
+
+def test_the_query_attention_of_the_documentation_runs_from_sos_on():
+    resolver, states, ids, mask, hidden = parts("indirect")
+    blocks = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.S)
+    (snippet,) = [block for block in blocks if "resolver.attend" in block]
+    names = {
+        "torch": torch,
+        "resolver": resolver,
+        "memory": resolver.read(states, ids, mask),
+        "SOS": SOS,
+        "previous": torch.tensor([SOS, 5, 6]),
+        "hidden": hidden[:, 0],
+        "embed": torch.nn.Embedding(V, D),
+        "cell": torch.nn.GRUCell(2 * D, S),
+    }
+    exec(snippet, names)
+    assert names["selects"].tolist() == [-1, 5, 6]
+    assert names["v_dw"].shape == (B, L)
 
 
 def test_a_key_that_meets_equal_tokens_only_finds_its_query_untrained():
