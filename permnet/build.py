@@ -23,8 +23,11 @@ def check_model(config: ModelConfig, task: Task | SwitchTask) -> None:
         if not 1 <= getattr(config, name) <= LARGEST:
             raise PermnetError(f"model.{name} is 1 to {LARGEST}, not {getattr(config, name)}")
     accepted = inspect.signature(MODELS[config.name]).parameters
-    if config.without is not None and "without" not in accepted:
+    ablations = MODELS[config.name].ABLATIONS
+    if config.without is not None and not ablations:
         raise PermnetError(f"{config.name} has no ablations: leave out without={config.without!r}")
+    if config.without is not None and config.without not in ablations:
+        raise unknown("ablation", config.without, ablations)
     if config.equal and "equal" not in accepted:
         raise PermnetError(f"{config.name} has no keys and queries: leave out equal")
     if config.recall and "recall" not in accepted:

@@ -129,6 +129,7 @@ class Trainer:
             if not self._epoch(stage, step):
                 return False
             loss = self._mean(step.loss) / at.batch
+            step.loss.zero_()
             at.batch, at.loss, at.epoch, at.epochs = 0, 0.0, at.epoch + 1, at.epochs + 1
             self._show(stage, loss)
             out_of_time = self._out_of_time()
@@ -137,6 +138,11 @@ class Trainer:
                 self._evaluate(stage, loss)
                 at.stopped = self._reason_to_stop(stage, out_of_time)
                 self._save()
+            # After the last epoch of all, what is left is the test: `_finish` looks at the clock.
+            over = at.epoch == stage.epochs or at.stopped is not None
+            tests_next = over and stage.length == self.bench.task.longest
+            if not tests_next and not self._carry_on(step):
+                return False
         return True
 
     def _release(self) -> None:
@@ -216,7 +222,7 @@ class Trainer:
         self.checked = time.monotonic()
 
     def _carry_on(self, step: TrainStep) -> bool:
-        """In the midst of an epoch: saves if it is time, and tells whether to go on."""
+        """In an epoch or after one: saves if it is time, and tells whether to go on."""
         slowest = self.clock.slowest
         reserve = 1.0 + 2 * (slowest.get("evaluate", 0.0) + slowest.get("save", 0.0))
         stop, save = self.fabric.broadcast(

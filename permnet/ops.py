@@ -92,10 +92,13 @@ class _AntidiagonalSum(torch.autograd.Function):
         """
         moved, v_ind = ctx.saved_tensors
         batch, rows, length = moved.shape
-        wide = dout.new_empty(batch, rows, length + rows)
-        wide[..., length:] = 0.0
-        torch.bmm(v_ind.mT, dout, out=wide[..., :length])
-        pitch = wide.shape[-1]
+        pitch = length + rows
+        if torch.compiler.is_compiling():  # which cannot trace a product into part of a tensor
+            wide = F.pad(v_ind.mT @ dout, (0, rows))
+        else:
+            wide = dout.new_empty(batch, rows, pitch)
+            wide[..., length:] = 0.0
+            torch.bmm(v_ind.mT, dout, out=wide[..., :length])
         shares = wide.as_strided(moved.shape, (rows * pitch, pitch + 1, 1))
         return shares.sum(1), dout @ moved.mT
 

@@ -146,7 +146,7 @@ def write(figure: Figure, path: Path, dots: int = 120) -> None:
 def _read(trained: Checkpoint, text: str | None) -> tuple[list[str], IndirectMemory]:
     """The tokens of a question, the first for validation if none, and what was read in them."""
     task_of(trained)
-    question = read(text or _first_example(trained.run.benchmark), trained)
+    question = read(_first_example(trained.run.benchmark) if text is None else text, trained)
     tokens = trained.vocab.decode(question.ids, question.lent)
     memory = getattr(trained.model.encode(torch.tensor([question.ids])), "resolver", None)
     if not isinstance(memory, IndirectMemory):

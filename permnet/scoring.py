@@ -141,6 +141,8 @@ def _checked(predictions: Iterable[Sequence[str]], rows: int) -> Iterator[Sequen
 
 def _read(path: Path) -> Iterator[Any]:
     try:
+        if path.exists() and not path.is_file():  # opening a pipe may wait for ever
+            raise PermnetError(f"cannot read {path}: it is not a regular file")
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 yield _row(line, f"{path}, line {number}")

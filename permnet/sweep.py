@@ -116,6 +116,8 @@ def sweep(
         raise PermnetError(f"parallel is 1 or more, not {parallel}")
     if beside < 0:
         raise PermnetError(f"beside is 0 or more, not {beside}")
+    if time_budget is not None and not time_budget > 0:
+        raise PermnetError(f"time_budget is above 0 seconds, not {time_budget}")
     planned = plan(runs, folder, shard, missing=missing)
     deadline = None
     if time_budget is not None:  # a little is kept for the archive

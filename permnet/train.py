@@ -18,7 +18,7 @@ import torch
 from lightning_fabric import Fabric
 from lightning_fabric.strategies.ddp import DDPStrategy
 
-from permnet.build import check_model
+from permnet.build import FIXED_LENGTH, check_model
 from permnet.config import Run, to_json
 from permnet.display import progress_bar
 from permnet.ending import on_sigterm
@@ -58,6 +58,10 @@ def train(
     many times longer. `test_limit` tests on the first so many examples only. `origin` is what the
     result says of its `command` instead of this process's own.
     """
+    if time_budget is not None and not time_budget > 0:
+        raise PermnetError(f"time_budget is above 0 seconds, not {time_budget}")
+    if devices < 1 or nodes < 1:
+        raise PermnetError(f"devices and nodes are 1 or more, not {devices} and {nodes}")
     clock = Clock(time_budget, sharing)
     bench = find(run.benchmark, data)
     check(run, bench, devices * nodes, test_limit)
@@ -177,6 +181,11 @@ def check(
             all(a < b for a, b in itertools.pairwise(lengths)),
             f"lengths that grow, from 1 and below the full length {longest}",
         ),
+        (
+            "grow",
+            not c.grow or run.model.without not in FIXED_LENGTH,
+            f"empty without {run.model.without}: such a model reads inputs of one length",
+        ),
         ("grow_epochs", c.grow_epochs >= 1, "1 or more"),
         ("stop_when_solved", 0 <= c.stop_when_solved <= 1, "0 to 1"),
         ("patience", 0 <= c.patience <= 1, "0 to 1"),
@@ -199,8 +208,6 @@ def check(
 def _fabric(run: Run, device: DeviceName, devices: int, nodes: int) -> Fabric:
     """Joins the processes that train together; alone it only chooses a device."""
     gpus, processes = torch.cuda.device_count(), devices * nodes
-    if devices < 1 or nodes < 1:
-        raise PermnetError(f"devices and nodes are 1 or more, not {devices} and {nodes}")
     cuda = device == "cuda" or (device == "auto" and (gpus > 0 or processes > 1))
     if cuda and devices > gpus:
         raise PermnetError(

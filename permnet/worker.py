@@ -34,7 +34,9 @@ def main() -> None:
 
 def _answer(job: dict[str, Any]) -> dict[str, Any]:
     folder = Path(job["folder"])
-    deadline = job["deadline"]
+    left = None if job["deadline"] is None else job["deadline"] - time.time()
+    if left is not None and left <= 0:  # it went by while this process started
+        return {"status": "unfinished"}
     try:
         return train(
             from_json(Run, job["run"]),
@@ -42,7 +44,7 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
             data=None if job["data"] is None else Path(job["data"]),
             resume=folder.exists(),
             device=job["device"],
-            time_budget=None if deadline is None else deadline - time.time(),
+            time_budget=left,
             sharing=job["sharing"],
             test_limit=job["test_limit"],
             progress=False,

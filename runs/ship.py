@@ -7,15 +7,18 @@ python runs/ship.py                     only renew the model card
 
 import argparse
 import hashlib
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from permnet.checkpoint import SHIPPED, WEIGHTS, describe, load, save, shipped
+from permnet.checkpoint import CONFIG, SHIPPED, WEIGHTS, describe, load, save, shipped
 from permnet.evaluate import evaluate
 
+UNSEEN = Path(__file__).parents[1] / "results" / "unseen.json"
+RELIABLE = 0.95  # of the questions right: with as many unseen tokens nobody is warned
 KEPT = (
     "command",
     "commit",
@@ -48,6 +51,15 @@ Made with:
 
 {commands}
 
+Unseen tokens, measured by `python -m benchmarks.unseen` (`results/unseen.json`): whole examples
+right of 1,000 test questions each, all of a model's greatest length, where a share of the names in
+a question, which makes the number in brackets, are words that the model has never seen. In training
+it was a quarter of them.
+
+| model | length | none | 25 % | 50 % | 75 % | all |
+|---|---|---|---|---|---|---|
+{unseen}
+
 Checksums (SHA-256 of `model.safetensors`):
 
 {checksums}
@@ -58,7 +70,8 @@ verifies, and a proof proves, what they say. **Limits.** A
 model answers within the lengths, token roles and shape of question it was trained on; outside them
 it may answer with confidence and be wrong. PermNetI models of permutation benchmarks expect every
 key to be asked for once. Models with reserved ids take as many unseen tokens in one question as
-they reserve; the others refuse unknown tokens.
+they reserve, but not as well: `permnet resolve` warns above the greatest number of them with
+which {reliable:.0f} % are right. The others refuse unknown tokens.
 """
 
 
@@ -92,6 +105,25 @@ def _made(folder: Path) -> dict[str, Any]:
     return {key: result[key] for key in KEPT if key in result}
 
 
+def unseen() -> list[dict[str, Any]]:
+    """What was measured of the shipped models: one row for each number of unseen tokens."""
+    rows: list[dict[str, Any]] = json.loads(UNSEEN.read_text())["rows"]
+    return rows
+
+
+def note_unseen() -> None:
+    """Says in each checkpoint how many unseen tokens it bears, for `permnet resolve` to warn."""
+    for name in {row["model"] for row in unseen()}:
+        path = SHIPPED / name / CONFIG
+        about = json.loads(path.read_text())
+        about["provenance"]["reliable_unseen"] = max(
+            row["unseen"]
+            for row in unseen()
+            if row["model"] == name and row["right"] >= RELIABLE * row["count"]
+        )
+        path.write_text(json.dumps(about, indent=1) + "\n")
+
+
 def card() -> str:
     rows, commands, checksums = [], [], []
     for name in shipped():
@@ -110,8 +142,14 @@ def card() -> str:
             + (f", cut short after epoch {short}" if short else "")
         )
         checksums.append(f"- {name}: `{hashlib.sha256(weights.read_bytes()).hexdigest()}`")
-    parts = {"rows": rows, "commands": commands, "checksums": checksums}
-    return CARD.format(**{key: "\n".join(lines) for key, lines in parts.items()})
+    measured = []
+    for name, group in itertools.groupby(unseen(), lambda row: row["model"]):
+        cells = list(group)
+        right = [f"{100 * c['right'] / c['count']:.1f} % ({c['unseen']})" for c in cells]
+        measured.append(f"| {name} | {cells[0]['length']} | {' | '.join(right)} |")
+    parts = {"rows": rows, "commands": commands, "checksums": checksums, "unseen": measured}
+    lines = {key: "\n".join(lines) for key, lines in parts.items()}
+    return CARD.format(**lines, reliable=100 * RELIABLE)
 
 
 def main() -> None:
@@ -122,6 +160,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.folder is not None:
         ship(args.folder, args.name or parser.error("give the NAME to ship it under"), args.data)
+    note_unseen()
     (SHIPPED / "README.md").write_text(card())
 
 

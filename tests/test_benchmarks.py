@@ -1,6 +1,7 @@
 """The frozen splits: their bytes, their names, what they share with training, and scoring."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,7 @@ def test_bad_prediction_files(tmp_path: Path, line: bytes, message: str) -> None
 
 
 def test_unreadable_prediction_files(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.jsonl", tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer, for ever
+    for path in (tmp_path / "none.jsonl", tmp_path, tmp_path / "pipe"):
         with pytest.raises(PermnetError, match=f"cannot read {path}"):
             score("PD10", path, limit=2)

@@ -89,4 +89,6 @@ def test_a_file_without_a_decompiler_is_refused(tmp_path, capsys) -> None:
     arguments = ["explore", "--export", str(tmp_path / "page.html"), "--example"]
     assert main([*arguments, str(tmp_path / "f.s"), "--model", "PI10"]) == 2
     assert "PI10 is a permneti" in capsys.readouterr().err
+    assert main([*arguments, str(tmp_path / "f.s"), "--model", "switch-20", "PI10"]) == 2
+    assert "one decompiler, not of switch-20 and PI10" in capsys.readouterr().err
     assert not (tmp_path / "page.html").exists()

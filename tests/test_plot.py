@@ -143,6 +143,7 @@ def test_the_other_pictures_from_the_command_line(tmp_path: Path) -> None:
         (["m_dp", "--model", "PD10"], "no M_dp"),
         (["roles", "--model", "PD10"], "no roles"),
         (["roles", "--model", "PI10", "--example", "a 1"], "one <sep>"),
+        (["m_dp", "--model", "PI1-4", "--example", ""], "the question is empty"),
         (["index-embedding", "--model", "PI10"], "no index embedding"),
         (["index-embedding", "--model", "PD10", "--example", "a"], "--example is for"),
         (["curves"], "curves are of runs"),

@@ -1,5 +1,6 @@
 """Questions in words, answered by weights alone."""
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from permnet import checkpoint
 from permnet.answers import Answer, Resolver, Shipped, resolve
 from permnet.build import build
 from permnet.checkpoint import Checkpoint, save
+from permnet.cli import main
 from permnet.config import ModelConfig, Run
 from permnet.decode import greedy
 from permnet.errors import PermnetError
@@ -216,7 +218,12 @@ def test_the_smallest_that_covers_answers(tmp_path: Path, monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a 1 b 2 <sep> 2", "as many queries as data, not 1 for 2"), ("a 1 b 2 <sep> 2 2", "repeat")],
+    [
+        ("a 1 b 2 <sep> 2", "as many queries as data, not 1 for 2"),
+        ("a 1 b 2 <sep> 2 2", "queries that do not repeat"),
+        ("a 1 a 2 <sep> 2 1", "data that do not repeat"),
+        ("x 1 y x <sep> x 1", "keys that are no data"),
+    ],
 )
 def test_only_a_named_model_answers_what_it_was_not_trained_on(
     tmp_path: Path, monkeypatch, text: str, message: str
@@ -225,6 +232,14 @@ def test_only_a_named_model_answers_what_it_was_not_trained_on(
     with pytest.raises(PermnetError, match=message):
         resolve(text)
     assert isinstance(resolve(text, model="PI1-4"), Answer)
+
+
+def test_repeated_data_are_refused_by_index_and_beside_repeated_queries() -> None:
+    with pytest.raises(PermnetError, match=r"PD1-4.*: trained on data that do not repeat"):
+        resolve("a a a <sep> 2 0 1")
+    repeating = " ".join(f"{d} {k}" for k, d in enumerate("abcdefghii", 1))
+    with pytest.raises(PermnetError, match=r"PI_DICT.*: trained on data that do not repeat"):
+        resolve(f"{repeating} <sep> 1 1 3 4 5 6 7 8 9 10")
 
 
 def test_nothing_shipped_is_said(tmp_path: Path, monkeypatch) -> None:
@@ -253,6 +268,28 @@ def test_shipped_models_are_right(name: str) -> None:
     found = checkpoint.load(name)
     figures = evaluate(found.model, found.run.benchmark, "validation", 500, vocab=found.vocab)
     assert figures["wea"] > 0.99
+
+
+def test_more_unseen_tokens_than_a_model_bears_give_a_warning(capsys) -> None:
+    measured = json.loads((ROOT / "results" / "unseen.json").read_text())["rows"]
+    bears = {row["model"]: row["unseen"] for row in measured if row["right"] >= 0.95 * row["count"]}
+    assert bears == {"PD1-4": 4, "PI1-4": 8, "PI1-10": 10}
+    for name, most in bears.items():
+        assert checkpoint.describe(name).provenance["reliable_unseen"] == most
+    keys = [str(i + 1) for i in range(10)]
+    few, many = (
+        " ".join([*(f"w{i} {key}" for i, key in enumerate(row)), "<sep>", *row])
+        for row in (keys, ["new", *keys[1:]])
+    )
+    assert main(["resolve", "--model", "PI1-10", few]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["resolve", "--model", "PI1-10", many]) == 0
+    warning = (
+        "the question has 11 unseen tokens: with up to 10 this model was measured to be reliable"
+    )
+    assert capsys.readouterr().err == f"permnet: warning: {warning}\n"
+    assert main(["resolve", "--model", "PI1-10", few, many]) == 0
+    assert capsys.readouterr().err == f"permnet: warning: text 2: {warning}\n"
 
 
 def test_evaluation_of_a_model_that_is_always_wrong_and_of_one_that_knows() -> None:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ import torch
 from permnet.errors import PermnetError
 from permnet.models.base import take_rows
 from permnet.models.resolver import DirectResolver, IndirectResolver
+from permnet.vocab import SOS
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "transformer_with_resolver.py"
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "transformer_with_resolver.py"
+DOCUMENTATION = ROOT / "docs" / "resolver.md"
 B, L, T, D, S, V, P = 3, 9, 4, 6, 5, 12, 4
 
 
@@ -71,6 +75,25 @@ def test_query_attention_state_starts_steps_and_re_orders():
     torch.testing.assert_close(again, (weights[order], v_attn[order]))
 
 
+def test_the_query_attention_of_the_documentation_runs_from_sos_on():
+    resolver, states, ids, mask, hidden = parts("indirect")
+    blocks = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.S)
+    (snippet,) = [block for block in blocks if "resolver.attend" in block]
+    names = {
+        "torch": torch,
+        "resolver": resolver,
+        "memory": resolver.read(states, ids, mask),
+        "SOS": SOS,
+        "previous": torch.tensor([SOS, 5, 6]),
+        "hidden": hidden[:, 0],
+        "embed": torch.nn.Embedding(V, D),
+        "cell": torch.nn.GRUCell(2 * D, S),
+    }
+    exec(snippet, names)
+    assert names["selects"].tolist() == [-1, 5, 6]
+    assert names["v_dw"].shape == (B, L)
+
+
 def test_a_key_that_meets_equal_tokens_only_finds_its_query_untrained():
     torch.manual_seed(0)
     resolver, states = IndirectResolver(D, S, V, equal=True), torch.randn(1, L, D)
@@ -122,6 +145,26 @@ def test_example_compiles_as_one_graph(example, backend):
     torch.testing.assert_close(compiled, eager, atol=1e-5, rtol=1e-5)
     compiled.logsumexp(-1).sum().backward()
     assert model.resolver.label.weight.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["direct", "indirect"])
+@pytest.mark.filterwarnings("ignore")
+def test_resolvers_compile_as_one_graph_with_gradients(kind, backend):
+    resolver, states, ids, mask, hidden = parts(kind)
+
+    def logits(states, hidden):
+        return resolver.point(resolver.read(states, ids, mask), hidden).logits
+
+    compiled = torch.compile(logits, backend=backend, fullgraph=True)
+    found = []
+    for form in (logits, compiled):
+        inputs = states.clone().requires_grad_(), hidden.clone().requires_grad_()
+        out = form(*inputs)
+        weights = (*inputs, *resolver.parameters())
+        found.append((out, *torch.autograd.grad(out.logsumexp(-1).sum(), weights)))
+    for eager, traced in zip(*found, strict=True):
+        torch.testing.assert_close(traced, eager, atol=1e-5, rtol=1e-5)
 
 
 def test_example_learns(example, capsys):

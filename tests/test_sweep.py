@@ -122,6 +122,11 @@ def test_without_time_nothing_is_started(tmp_path: Path) -> None:
     assert not (tmp_path / "run0").exists()
 
 
+def test_time_budgets_are_above_0(tmp_path: Path) -> None:
+    with pytest.raises(PermnetError, match="time_budget is above 0 seconds, not nan"):
+        run(RUNS, tmp_path, time_budget=float("nan"))
+
+
 def test_sigterm_stops_all_runs_with_checkpoints(tmp_path: Path) -> None:
     runs = {name: replace(r, train=replace(r.train, epochs=10**6)) for name, r in RUNS.items()}
 

@@ -345,11 +345,10 @@ def test_the_time_limit_counts_all_seconds_of_a_run(
 ) -> None:
     monkeypatch.setattr(permnet.fit.Clock, "elapsed", lambda self: 40.0)
     run = small("PD1-10", epochs=4, time_limit=100.0)
-    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 10)  # of 8 in an epoch
     monkeypatch.setattr(permnet.fit, "CHECK_SECONDS", math.inf)
     with monkeypatch.context() as patch:
         patch.setattr(permnet.fit.Clock, "enough_for", lambda self, _: self.budget is None)
-        for _ in range(2):
+        for _ in range(2):  # each stops after an epoch
             do(run, tmp_path / "run", time_budget=1, resume=(tmp_path / "run").exists())
     result = do(run, tmp_path / "run", resume=True)  # 40 and 40 and 40 are over 100
     assert (result["stopped"], result["epochs"]) == ("time", 3)
@@ -405,6 +404,37 @@ def test_time_budget_stops_with_a_checkpoint_and_resuming_ends_the_same(
     assert do(small(), tmp_path / "parts", resume=True)["test"] == parts["test"]
 
 
+def test_time_budget_stops_between_epochs_shorter_than_a_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8 steps an epoch, a look after 8 each: none falls in the midst of an epoch."""
+    run = small("PI10", grow=(3,), grow_epochs=2, epochs=3, evaluate_every=2)
+    whole = do(run, tmp_path / "whole")
+    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 8)
+    monkeypatch.setattr(permnet.fit, "CHECK_SECONDS", math.inf)
+    monkeypatch.setattr(permnet.fit.Clock, "enough_for", lambda self, _: self.budget is None)
+    for epochs in (1, 2, 3, 4, 5):  # the second ends a length, the last only lacks the test
+        part = do(run, tmp_path / "parts", time_budget=1, resume=epochs > 1)
+        assert (part["status"], part["epochs"]) == ("unfinished", epochs)
+    parts = do(run, tmp_path / "parts", resume=True)
+    assert without_seconds(tmp_path / "parts") == without_seconds(tmp_path / "whole")
+    assert parts["test"]["by_length"] == whole["test"]["by_length"]
+
+
+@pytest.mark.parametrize("budget", [0.0, -5.0, math.nan])
+def test_time_budgets_are_above_0(tmp_path: Path, budget: float) -> None:
+    with pytest.raises(PermnetError, match="time_budget is above 0 seconds, not"):
+        do(small(), tmp_path / "run", time_budget=budget)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("option", ["--devices", "--nodes"])
+def test_no_processes_are_refused(tmp_path: Path, option: str, capsys) -> None:
+    assert main(["train", "PI10", "--out", str(tmp_path / "run"), option, "0"]) == 2
+    assert "devices and nodes are 1 or more" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_sigterm_stops_with_a_checkpoint_and_resuming_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -433,6 +463,8 @@ def test_sigterm_stops_with_a_checkpoint_and_resuming_ends_the_same(
         (ModelConfig("copynet", equal=True), "no keys and queries"),
         (ModelConfig("gru", without="attn"), "no ablations"),
         (ModelConfig("permneti", without="m_pl"), "inputs of one length"),
+        (ModelConfig("permneti", without="foo"), "unknown ablation 'foo'"),
+        (ModelConfig("permneti", without="m_e"), "unknown ablation 'm_e'"),
         (ModelConfig("permneti", hidden=0), "model.hidden is 1 to"),
     ],
 )
@@ -465,6 +497,13 @@ def test_bad_settings_are_refused_before_anything_is_written(
 ) -> None:
     with pytest.raises(PermnetError, match=message):
         do(small(**changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_of_one_length_does_not_grow(tmp_path: Path) -> None:
+    run = small("PI10", grow=(5,))
+    with pytest.raises(PermnetError, match=r"train.grow is empty without m_pl: .*, not \(5,\)"):
+        do(replace(run, model=replace(run.model, without="m_pl")), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -102,6 +102,10 @@ def _export(path: Path, names: tuple[str, ...], example: str | None, force: bool
 
     with replacing(path, force) as file:
         if example.endswith(".s") and "<sep>" not in example:
+            if len(names) > 1:
+                raise PermnetError(
+                    f"assembly is asked of one decompiler, not of {' and '.join(names)}: name one"
+                )
             pipeline = Pipeline.load(names[0] if names else None, N_BEST)
             page = export_program(pipeline, decoded(load(example), example))
         else:

@@ -16,7 +16,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +40,8 @@ class Step:
 class Seq2Seq(nn.Module, ABC):
     """A sequence-to-sequence model over one vocabulary of ids."""
 
+    ABLATIONS: ClassVar[tuple[str, ...]] = ()
+    """What `without` may be."""
     vocab_size: int
 
     @abstractmethod

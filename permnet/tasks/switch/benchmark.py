@@ -5,7 +5,7 @@ of each block instead of C (permnet/switches/model_tokens.py).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -63,10 +63,10 @@ class SwitchBenchmark:
 
     def split(self, split: str, limit: int | None = None) -> SwitchSplit:
         """The split, or its first examples."""
-        whole = self._whole(split)[0]
+        whole, sha256 = self._whole(split)
         if limit is not None and not 1 <= limit <= len(whole):
             raise PermnetError(f"limit is 1 to {len(whole)}, the size of the split, not {limit}")
-        return whole if limit is None else whole.first(limit)
+        return whole if limit is None else replace(whole.first(limit), whole_sha256=sha256)
 
     def size(self, split: str) -> int:
         return len(self._whole(split)[0])
