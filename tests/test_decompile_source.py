@@ -163,7 +163,16 @@ def test_a_comment_of_several_lines_is_left_out_and_its_lines_are_counted() -> N
 
 
 @pytest.mark.parametrize(
-    "directive", [".macro add", ".if 0", '.include "x"', ".code32", ".end", ".att_syntax noprefix"]
+    "directive",
+    [
+        ".macro add",
+        ".MACRO add",
+        ".if 0",
+        '.include "x"',
+        ".code32",
+        ".end",
+        ".att_syntax noprefix",
+    ],
 )
 def test_what_makes_other_text_of_the_text_is_refused(directive: str) -> None:
     with pytest.raises(PermnetError, match=r"in line 1: "):

@@ -170,6 +170,7 @@ def test_bad_files_are_a_line_each_and_the_others_go_on(
     (tmp_path / "empty.o").touch()
     (tmp_path / "text").write_text("hello")
     (tmp_path / "bad.s").write_text("mov what, is this\n")
+    (tmp_path / "bad.S").write_text("f:\n#if 0\n nop\n#endif\n ret\n")
     arm = bytearray(whole)
     arm[18] = 183
     (tmp_path / "arm.o").write_bytes(arm)
@@ -177,7 +178,7 @@ def test_bad_files_are_a_line_each_and_the_others_go_on(
     (tmp_path / "device.s").symlink_to("/dev/null")
     (tmp_path / "folder").mkdir()
     irregular = ["pipe", "device.s", "folder"]
-    names = ["junk", "half.o", "empty.o", "text", "bad.s", "arm.o", "none", *irregular]
+    names = ["junk", "half.o", "empty.o", "text", "bad.s", "bad.S", "arm.o", "none", *irregular]
     bad = [str(tmp_path / name) for name in names]
     assert main(["switches", "--json", *bad, str(folder / "plain.o"), "--jobs", "1"]) == 1
     shown = capsys.readouterr()

@@ -17,6 +17,18 @@ _REFUSED = re.compile(r"\.(incbin|include|macro|altmacro|irpc?|rept?)\b", re.IGN
 _STRING = re.compile(
     r'^[ \t]*\.(?:string|asciz|ascii)[ \t]+"(?:\\.|[^"\\\n])*"[ \t]*$', re.MULTILINE
 )
+_PREPROCESSOR = re.compile(
+    r"^[ \t]*#[ \t]*(?:if|ifn?def|elif|else|endif|define|undef|include|line|error)\b.*", re.M
+)
+
+
+def check_preprocessed(text: str) -> None:
+    """Refuses a `.S` file for the C preprocessor; in a `.s` file its directives are comments."""
+    if directive := _PREPROCESSOR.search(text):
+        raise PermnetError(
+            f"it is not preprocessed, {directive[0].strip()[:80]!r}: give what `gcc -E` makes of "
+            "it, as .s"
+        )
 
 
 def assembled(text: str) -> Binary:

@@ -27,16 +27,15 @@ _STATEMENT = re.compile(rf"(?:{_STRING}|[^;])+")
 _LABEL = re.compile(r"\s*([\w.$@]+):")
 _CODE = re.compile(r"\.text\b|\.section\s+\.?text|\.section[^#]*,\s*\"[a-wyz]*x")
 _DATA = re.compile(r"\.(?:data|bss|rodata|section|pushsection)\b")
-_OTHER_SYNTAX = re.compile(r"\.intel_syntax(?!\s+noprefix)\b|\.att_syntax\s+noprefix\b")
+_OTHER_SYNTAX = re.compile(r"\.intel_syntax(?!\s+noprefix)\b|\.att_syntax\s+noprefix\b", re.I)
 # Directives that make other text of the text.
-_PROGRAM = re.compile(r"\.(?:macro|altmacro|purgem|if\w*|else\w*|include|code(?:16|32)\w*|end)\b")
+_PROGRAM = re.compile(
+    r"\.(?:macro|altmacro|purgem|if\w*|else\w*|include|code(?:16|32)\w*|end)\b", re.I
+)
 # Directives that put nothing into a function, or nops.
 _SILENT = re.compile(
     r"\.(?:(?:cfi_\w+|loc|file|ident|globl|global|local|weak|hidden|type|intel_syntax|att_syntax)\b.*"
     r"|(?:p2align|align|balign)\s+\d+(?:\s*,\s*(?:0x90)?(?:\s*,\s*\d+)?)?)"
-)
-_PREPROCESSOR = re.compile(
-    r"^[ \t]*#[ \t]*(?:if|ifn?def|elif|else|endif|define|undef|include|line|error)\b.*", re.M
 )
 
 
@@ -199,15 +198,21 @@ def read(path: str, compiler: Compiler) -> list[Function]:
         text = decoded(raw, shown)
         if Path(path).suffix in (".c", ".i"):
             text = compiled(text, shown, compiler)
-        elif Path(path).suffix == ".S" and (directive := _PREPROCESSOR.search(text)):
-            raise PermnetError(
-                f"{shown} is not preprocessed, {directive[0].strip()[:80]!r}: give it what "
-                "`gcc -E` makes of it, as .s"
-            )
+        elif Path(path).suffix == ".S":
+            _check_preprocessed(text, shown)
         found = functions(text, shown)
     if not found:
         raise PermnetError(f"{shown} holds no function: assembly (gcc -S), C or ELF is expected")
     return found
+
+
+def _check_preprocessed(text: str, file: str) -> None:
+    from permnet.binary.assembler import check_preprocessed
+
+    try:
+        check_preprocessed(text)
+    except PermnetError as error:
+        raise PermnetError(f"{file}: {error}") from error
 
 
 def disassembled(raw: bytes, file: str = "<ELF>") -> list[Function]:

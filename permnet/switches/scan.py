@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from permnet.binary.assembler import LONGEST_TEXT, assembled
+from permnet.binary.assembler import LONGEST_TEXT, assembled, check_preprocessed
 from permnet.binary.binary import Binary, is_elf, open_binary
 from permnet.errors import PermnetError
 from permnet.switches.claim import Claim, Switch
@@ -195,7 +195,10 @@ def _binary(file: str) -> Binary:
         if path.suffix in (".s", ".S"):
             if status.st_size > LONGEST_TEXT:
                 raise PermnetError(f"more than {LONGEST_TEXT} bytes of assembly")
-            return assembled(path.read_text("utf-8", "replace"))
+            text = path.read_text("utf-8", "replace")
+            if path.suffix == ".S":
+                check_preprocessed(text)
+            return assembled(text)
     except OSError as error:
         raise PermnetError(f"cannot read it: {error.strerror}") from error
     with open_binary(path) as binary:
