@@ -53,11 +53,10 @@ Made with:
 
 Unseen tokens, measured by `python -m benchmarks.unseen` (`results/unseen.json`): whole examples
 right of 1,000 test questions each, all of a model's greatest length, where a share of the names in
-a question, which makes the number in brackets, are words that the model has never seen. In training
-it was a quarter of them.
+a question, which makes the number in brackets, are words that the model has never seen.
 
-| model | length | none | 25 % | 50 % | 75 % | all |
-|---|---|---|---|---|---|---|
+| model | length | in training | none | 25 % | 50 % | 75 % | all |
+|---|---|---|---|---|---|---|---|
 {unseen}
 
 Checksums (SHA-256 of `model.safetensors`):
@@ -146,7 +145,8 @@ def card() -> str:
     for name, group in itertools.groupby(unseen(), lambda row: row["model"]):
         cells = list(group)
         right = [f"{100 * c['right'] / c['count']:.1f} % ({c['unseen']})" for c in cells]
-        measured.append(f"| {name} | {cells[0]['length']} | {' | '.join(right)} |")
+        trained = f"{100 * describe(name).run.train.unseen:.0f} %"
+        measured.append(f"| {name} | {cells[0]['length']} | {trained} | {' | '.join(right)} |")
     parts = {"rows": rows, "commands": commands, "checksums": checksums, "unseen": measured}
     lines = {key: "\n".join(lines) for key, lines in parts.items()}
     return CARD.format(**lines, reliable=100 * RELIABLE)
