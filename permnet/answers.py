@@ -31,8 +31,6 @@ class Answer:
     tokens: list[str]
     confidence: list[float]
     positions: list[int | None]
-    warning: str | None = None
-    """Why it is less likely to be right than the model's figures say."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,6 @@ class Resolver:
                     self.checkpoint.vocab.decode(ids[:length], question.lent),
                     found.confidence[row, :length].tolist(),
                     [None if at < 0 else at for at in places[row, :length].tolist()],
-                    _warning(question, self.checkpoint),
                 )
             )
         return answers
@@ -224,17 +221,6 @@ def _check_likeness(parsed: Parsed, task: Task) -> None:
         raise PermnetError("trained on keys that are no data")
     if task.kind != "dict" and len(set(parsed.queries)) < count:
         raise PermnetError("trained on queries that do not repeat")
-
-
-def _warning(question: Question, about: Description) -> str | None:
-    """Training lends few ids at a time: models were seen to fail where nearly all are lent."""
-    most = about.provenance.get("reliable_unseen")
-    if not isinstance(most, int) or len(question.lent) <= most:
-        return None
-    return (
-        f"the question has {len(question.lent)} unseen tokens: with up to {most} this model was "
-        "measured to be reliable"
-    )
 
 
 def _check_width(ids: list[int], about: Description) -> None:

@@ -14,11 +14,10 @@ from typing import Any
 
 import torch
 
-from permnet.checkpoint import CONFIG, SHIPPED, WEIGHTS, describe, load, save, shipped
+from permnet.checkpoint import SHIPPED, WEIGHTS, describe, load, save, shipped
 from permnet.evaluate import evaluate
 
 UNSEEN = Path(__file__).parents[1] / "results" / "unseen.json"
-RELIABLE = 0.95  # of the questions right: with as many unseen tokens nobody is warned
 KEPT = (
     "command",
     "commit",
@@ -69,8 +68,7 @@ verifies, and a proof proves, what they say. **Limits.** A
 model answers within the lengths, token roles and shape of question it was trained on; outside them
 it may answer with confidence and be wrong. PermNetI models of permutation benchmarks expect every
 key to be asked for once. Models with reserved ids take as many unseen tokens in one question as
-they reserve, but not as well: `permnet resolve` warns above the greatest number of them with
-which {reliable:.0f} % are right. The others refuse unknown tokens.
+they reserve; the others refuse unknown tokens.
 """
 
 
@@ -110,19 +108,6 @@ def unseen() -> list[dict[str, Any]]:
     return rows
 
 
-def note_unseen() -> None:
-    """Says in each checkpoint how many unseen tokens it bears, for `permnet resolve` to warn."""
-    for name in {row["model"] for row in unseen()}:
-        path = SHIPPED / name / CONFIG
-        about = json.loads(path.read_text())
-        about["provenance"]["reliable_unseen"] = max(
-            row["unseen"]
-            for row in unseen()
-            if row["model"] == name and row["right"] >= RELIABLE * row["count"]
-        )
-        path.write_text(json.dumps(about, indent=1) + "\n")
-
-
 def card() -> str:
     rows, commands, checksums = [], [], []
     for name in shipped():
@@ -148,8 +133,7 @@ def card() -> str:
         trained = f"{100 * describe(name).run.train.unseen:.0f} %"
         measured.append(f"| {name} | {cells[0]['length']} | {trained} | {' | '.join(right)} |")
     parts = {"rows": rows, "commands": commands, "checksums": checksums, "unseen": measured}
-    lines = {key: "\n".join(lines) for key, lines in parts.items()}
-    return CARD.format(**lines, reliable=100 * RELIABLE)
+    return CARD.format(**{key: "\n".join(lines) for key, lines in parts.items()})
 
 
 def main() -> None:
@@ -160,7 +144,6 @@ def main() -> None:
     args = parser.parse_args()
     if args.folder is not None:
         ship(args.folder, args.name or parser.error("give the NAME to ship it under"), args.data)
-    note_unseen()
     (SHIPPED / "README.md").write_text(card())
 
 

@@ -28,8 +28,7 @@ def resolve(
     A question is data, `<sep>` and what is asked for: indices that count from 0, or, where each
     datum is followed by its key, keys. Without a text, lines are read from standard input; each
     gives one line. A bad one among several gives an empty line and a message; the exit code is
-    then 1. Where a question has more unseen tokens than its model was measured to bear, a warning
-    goes to standard error.
+    then 1.
 
     For example:
 
@@ -52,7 +51,6 @@ def resolve(
         answer = source.each(texts)[0]
         if isinstance(answer, PermnetError):
             raise answer
-        _warn(answer)
         print(_show(answer, json))
         return 0
     lines: Iterator[str | PermnetError] = iter(texts or _lines(sys.stdin.buffer))
@@ -62,19 +60,12 @@ def resolve(
         for line in block:
             answer = next(answers) if isinstance(line, str) else line
             number += 1
-            where = f"{'text' if texts else 'line'} {number}: "
             if isinstance(answer, PermnetError):
                 failed += 1
-                print(f"permnet: error: {where}{answer}", file=sys.stderr)
-            else:
-                _warn(answer, where)
+                kind = "text" if texts else "line"
+                print(f"permnet: error: {kind} {number}: {answer}", file=sys.stderr)
             print(_show(answer, json))
     return 1 if failed else 0
-
-
-def _warn(answer: "Answer", where: str = "") -> None:
-    if answer.warning is not None:
-        print(f"permnet: warning: {where}{answer.warning}", file=sys.stderr)
 
 
 def _show(answer: "Answer | PermnetError", json: bool) -> str:
