@@ -162,6 +162,14 @@ def test_models_lists_what_is_shipped(shipped: Path, capsys) -> None:
     assert "12.50" in capsys.readouterr().out
 
 
+def test_no_name_of_a_shipped_model_is_cut_off(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["models"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[0] for row in rows] == checkpoint.shipped()
+    assert ["switch-dispatch", "permneti", "switch-dispatch"] in [row[:3] for row in rows]
+
+
 HELP = """
 import contextlib, io, sys
 from permnet.cli import COMMANDS, main

@@ -22,8 +22,9 @@ def models(json: bool = False) -> int:
     if json:
         print(dumps(rows, allow_nan=False))
         return 0
-    table = Table("name", "model", "benchmark", title="shipped models")
-    for heading in ("parameters", "bytes", "WEA %"):
+    # So narrow that no name is cut off on a terminal of 80 columns.
+    table = Table("name", "model", "benchmark", box=None, padding=(0, 2, 0, 0))
+    for heading in ("parameters", "KiB", "WEA %"):
         table.add_column(heading, justify="right")
     for row in rows:
         wea = (row["figures"] or {}).get("wea")
@@ -32,7 +33,7 @@ def models(json: bool = False) -> int:
             row["model"],
             row["benchmark"],
             f"{row['parameters']:,}",
-            f"{row['bytes']:,}",
+            f"{row['bytes'] / 1024:,.0f}",
             "–" if wea is None else f"{100 * wea:.3f}",
         )
     Console().print(table)

@@ -26,6 +26,8 @@ from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 Labels = Literal["shuffled", "raw"]
 LABELS: tuple[Labels, ...] = get_args(Labels)
 SETS = {"switch-6": 6, "switch-10": 10, "switch-20": 20}  # name: most labels of a switch
+LEAST = 300
+"""How often a number occurs in a training split that has a place in the vocabulary."""
 SHIPPED = (*((name, "shuffled") for name in SETS), ("switch-6", "raw"))
 
 _NUMBER = re.compile(r"-?\d+")
@@ -206,7 +208,7 @@ def build(
     return SwitchSplit(name, split, labels, compiler, tuple(table), inputs.rows(), targets.rows())
 
 
-def vocabulary(train: SwitchSplit, reserved: int, least: int = 300) -> Vocab:
+def vocabulary(train: SwitchSplit, reserved: int, least: int = LEAST) -> Vocab:
     """All words of a training split that a model reads or writes, and the numbers that occur at
     least so often in it."""
     inputs, targets = (
