@@ -13,6 +13,7 @@ from permnet.tasks.switch.assembly import functions, renumbered
 from permnet.tasks.switch.compiler import FLAGS
 from permnet.tasks.switch.ctokens import PRELUDE, layout
 from permnet.tasks.switch.dataset import SETS, shipped
+from tests.machine_code import function_of
 
 SOURCE = """
 extern int elsewhere(int); extern int other; int here = 3; static const int table[3] = {7, 8, 9};
@@ -114,6 +115,25 @@ def test_stripped_programs_keep_their_functions(flags: tuple[str, ...], tmp_path
 def test_a_number_that_only_a_linker_knows_is_not_made_up(code: str) -> None:
     (function,) = assembled(f"f:  nop\n    {code}\n    ret\n").functions()
     with pytest.raises(PermnetError, match="only a linker knows"):
+        labelled_assembly(function)
+
+
+@pytest.mark.parametrize("code", ["ret", "leave", "call g", "je g", "jmp g"])
+def test_an_operand_size_that_the_text_does_not_show_is_refused(code: str) -> None:
+    assert labelled_assembly(function_of(f".byte 0x3e; {code}\nret\ng: nop"))
+    with pytest.raises(PermnetError, match="has an operand-size prefix"):
+        labelled_assembly(function_of(f".byte 0x66; {code}\nret\ng: nop"))
+
+
+def test_bytes_that_are_no_instruction_are_not_left_out() -> None:
+    with pytest.raises(PermnetError, match="the byte at 0x1 is no instruction"):
+        labelled_assembly(function_of("ret; .byte 6"))
+
+
+@pytest.mark.parametrize("name", ["g0; nop", "a b"])
+def test_names_of_symbols_add_no_code(name: str) -> None:
+    function = function_of(f'call "{name}"\nret')
+    with pytest.raises(PermnetError, match="is none that assembly has"):
         labelled_assembly(function)
 
 

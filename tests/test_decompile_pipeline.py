@@ -155,10 +155,10 @@ HEAD, TAIL = "f:\n\tcmp edi, 1\n\tje .L1\n", ".L1:\n\tret\n"
         ("\tjmp other\n", "jumps out of the function"),
         ("\tsal DWORD PTR -4[rbp]\n", "`sal DWORD PTR -4[rbp]` in line 4 shifts by 1"),
         ("\tsar eax\n", "the model reads shifts by 2 and more"),
-        ("\tcall rax\n", "line 4 calls rax, which is not declared"),
+        ("\tcall rax\n", "`call rax` in line 4 calls through a pointer"),
         ("\tcall QWORD PTR [rax]\n", "calls through a pointer"),
         ("\tcall puts@PLT\n", "line 4 calls puts, which is not declared: add --proto"),
-        ("\tmovaps %xmm0, %xmm1\n", "AT&T syntax that is not converted"),
+        ("\tmovaps %xmm0, %xmm1\n", "in AT&T syntax: use one of them"),
         ("\tmov eax, 1\n" * 800, "it has 2408 tokens: functions of up to 2048 are read"),
         (
             "".join(f"\tje .L{i}\n.L{i}:\n" for i in range(2, 140)),

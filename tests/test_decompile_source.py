@@ -141,7 +141,7 @@ def test_functions_are_cut_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "directive", [".byte 0xeb, 5", ".rept 3", ".long 1", '.incbin "x"', ".p2align 4, 0xc3"]
+    "directive", [".byte 0xeb, 5", ".skip 3", ".long 1", '.incbin "x"', ".p2align 4, 0xc3"]
 )
 def test_what_may_put_bytes_into_a_function_is_not_passed_over(directive: str) -> None:
     (function,) = functions(f"f:\n\tnop\n\t{directive}\n\tret\n")
@@ -167,6 +167,8 @@ def test_a_comment_of_several_lines_is_left_out_and_its_lines_are_counted() -> N
     [
         ".macro add",
         ".MACRO add",
+        ".rept 0",
+        ".reloc f+1, R_X86_64_8, g",
         ".if 0",
         '.include "x"',
         ".code32",
@@ -207,17 +209,98 @@ def test_intel_syntax_with_percent_signs_is_refused() -> None:
             functions(f"\t{directive}\nf:\n\tmov %eax, %ebx\n\tret\n")
 
 
-@pytest.mark.parametrize("end", ["\r\n", "\r"])
-def test_line_ends_do_not_matter(end: str) -> None:
-    changed = functions(TEXT.replace("\n", end))
+def test_line_ends_do_not_matter() -> None:
+    changed = functions(TEXT.replace("\n", "\r\n"))
     assert [f.lines for f in changed] == [f.lines for f in functions(TEXT)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f:\n\t# x\r\tmov eax, 8\n\tret\n", "line 2 has a carriage return in it"),
+        (
+            'f:\n\t.ident "x\n\tmov eax, 8\n\t.ident "\n\tret\n',
+            "line 2 has a string without an end",
+        ),
+        ('f:\n\tnop # "\n\tret\n.ident "', "line 4 has a string without an end"),
+    ],
+)
+def test_what_the_assembler_reads_as_other_lines_is_refused(text: str, message: str) -> None:
+    with pytest.raises(PermnetError, match=message):
+        functions(text)
+
+
+def test_a_slash_begins_a_comment_only_at_the_beginning_of_a_line() -> None:
+    (function,) = functions("f:\n / add eax, 2\n// nop\n\tmov eax, 8 //**/ 2\n\tret\n")
+    assert function.tokens == [["mov", "eax", "8", "/", "2"], ["ret"]]
+
+
+INTEL, ATT_LINE = "mov eax, ebx", "movl %ebx, %eax"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([".intel_syntax noprefix", ATT_LINE], "line 3 is not in the syntax .* .intel_syntax"),
+        ([".att_syntax", INTEL], "line 3 is not in the syntax .* .att_syntax"),
+        ([ATT_LINE, INTEL], "line 3 is in Intel syntax, and .* in line 2 in AT&T syntax"),
+        (["push rbp", ATT_LINE], "line 2 is in Intel syntax"),
+        (["push 5", ATT_LINE], "line 2 is in Intel syntax"),
+        ([ATT_LINE, ".intel_syntax noprefix", "ret", ATT_LINE], "line 5 is not in the syntax"),
+    ],
+)
+def test_a_function_has_one_syntax(lines: list[str], message: str) -> None:
+    (function,) = functions("\n".join(["f:", *lines, "ret"]))
+    with pytest.raises(PermnetError, match=message):
+        _ = function.tokens
+
+
+def test_what_reads_alike_in_both_syntaxes_may_stand_in_either() -> None:
+    both = ["je .L2", "call g0@PLT", "cltq", ".L2: ret"]
+    for directive, line in ((".att_syntax", ATT_LINE), (".intel_syntax noprefix", INTEL)):
+        (function,) = functions("\n".join([directive, "f:", line, *both]))
+        assert function.tokens[:2] == [["mov", "eax", "ebx"], ["je", ".L2"]]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [".set g0, g2", ".equ g0, g2", "g0 = g2", ".weakref g0, g2", ".type f, @gnu_indirect_function"],
+)
+def test_a_function_with_a_name_that_is_given_to_something_else(statement: str) -> None:
+    text = f"\t{statement}\nf:\n\tcall g0@PLT\n\tret\n\t.size f, .-f\ng:\n\tret\n"
+    f, g = functions(text)
+    assert g.tokens == [["ret"]]
+    with pytest.raises(PermnetError, match=r"line 1 gives the name \w+ to something else"):
+        _ = f.tokens
+
+
+@pytest.mark.parametrize(
+    ("there", "back"),
+    [(".section .rodata", ".previous"), ('.pushsection .rodata,"a"', ".popsection")],
+)
+def test_code_goes_on_behind_other_sections(there: str, back: str) -> None:
+    text = f"\t.text\nf:\n\tret\n\t{there}\ntable:\n\t.long 3\n\t{back}\ng:\n\tret\n"
+    assert [f.name for f in functions(text)] == ["f", "g"]
+
+
+@pytest.mark.parametrize("label", ["f :", '"f":', '\t"f" :'])
+def test_labels_in_other_spellings(label: str) -> None:
+    (function,) = functions(f"{label}\n.L1 :\n\tje .L1\n\tret\n")
+    assert (function.name, function.tokens[0]) == ("f", [".L1", ":"])
+
+
+@pytest.mark.parametrize("text", ["a:" * 10**6, "f:" + ".L1:" * 10**6, '"\\' * 10**6, '"' * 10**6])
+def test_long_lines_take_no_time(text: str) -> None:
+    with suppress(PermnetError):
+        functions(text)
 
 
 @given(st.text(alphabet=st.sampled_from('fg.L12:; \n\t#%$,[]eaxmovjp/*"\\é'), max_size=200))
 def test_any_text_is_read(text: str) -> None:
-    for function in functions(text):  # its letters cannot spell .intel_syntax
-        with suppress(PermnetError):
-            assert len(function.tokens) == len(function.lines)
+    with suppress(PermnetError):  # strings without an end
+        for function in functions(text):
+            with suppress(PermnetError):
+                assert len(function.tokens) == len(function.lines)
 
 
 def test_a_function_of_many_lines_is_refused_without_reading_it() -> None:

@@ -5,8 +5,12 @@
 
 Label names are lost in machine code and given anew, by address. So is what gcc left no trace of: a
 label that nothing jumps to, and which of two encodings of one instruction was meant. Code of an
-object that holds an address as a number cannot be written so.
+object that holds an address as a number cannot be written so, nor bytes that are no instruction, or
+one of another size than its text says.
 """
+
+import re
+from itertools import takewhile
 
 from permnet.binary.binary import Function
 from permnet.binary.decode import Instruction, instructions
@@ -17,19 +21,25 @@ from permnet.errors import PermnetError
 _SYNONYMS = {"shl": "sal", "jae": "jnb", "setae": "setnb", "cmovae": "cmovnb"}
 _SYNONYMS |= {"movsxd": "movsx"}
 _SIZE_NAMES = {bits: name.upper() for name, bits in SIZES.items() if name != "xword"}
+_NAME = re.compile(r"[\w.$@]+")
+_OPERAND_SIZE = 0x66
+_PREFIXES = (0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, _OPERAND_SIZE, 0x67, 0xF0, 0xF2, 0xF3)
 _UNSIGNED = ("shl", "shr", "sal", "sar", "rol", "ror")
 
 
 def labelled_assembly(function: Function) -> str:
     """Lines of Intel syntax: `name:`, instructions, and `.L1:`, `.L2:`, … where jumps lead."""
     code = list(instructions(function))
+    if (end := code[-1].end if code else function.address) != function.end:
+        raise PermnetError(f"the byte at {end - function.address:#x} is no instruction")
     known = {instruction.address for instruction in code}
     targets = {t for i in code if (t := _target(i)) is not None and i.mnemonic != "call"}
     labels = {t: f".L{n}" for n, t in enumerate(sorted(targets & known), 1)}
     names = _Names(function, labels)
-    lines = [f"{function.name}:"]
+    lines = [f"{_plain(function.name)}:"]
     for instruction in code:
         _check_relocations(function, instruction)
+        _check_size(function, instruction)
         if instruction.address in labels:
             lines.append(f"{labels[instruction.address]}:")
         lines.append(f"\t{_line(instruction, names)}".rstrip())
@@ -51,6 +61,17 @@ def _check_relocations(function: Function, instruction: Instruction) -> None:
         )
 
 
+def _check_size(function: Function, instruction: Instruction) -> None:
+    """Refuses a jump, call or return with a prefix by which it takes 16 bits of its address."""
+    name = instruction.mnemonic
+    if name not in ("call", "ret", "leave") and not name.startswith("j"):
+        return
+    at = instruction.address - function.address
+    code = function.code[at : at + instruction.size]
+    if _OPERAND_SIZE in takewhile(_PREFIXES.__contains__, code):
+        raise PermnetError(f"`{name}` at {at:#x} has an operand-size prefix")
+
+
 class _Names:
     """What addresses are called inside one function."""
 
@@ -61,7 +82,7 @@ class _Names:
     def code(self, address: int) -> str:
         if address in self._labels:
             return self._labels[address]
-        name = self._binary.name(address)
+        name = _plain(self._binary.name(address))
         if not name:
             return f"sub_{address:x}"
         return f"{name}@PLT" if self._binary.is_outside(address) else name
@@ -69,10 +90,17 @@ class _Names:
     def data(self, address: int) -> tuple[str, int]:
         """A symbol and an offset; data without a name are `.LC0`, `.LC1`, … as gcc calls them."""
         if name := self._binary.name(address):
-            return name, 0
+            return _plain(name), 0
         if found := self._binary.nearest(address):
-            return found
+            return _plain(found[0]), found[1]
         return self._constants.setdefault(address, f".LC{len(self._constants)}"), 0
+
+
+def _plain(name: str) -> str:
+    """A symbol's name, which in a file made by hand may hold anything, whole lines of code too."""
+    if name and not _NAME.fullmatch(name):
+        raise PermnetError(f"the name {name[:80]!r} is none that assembly has")
+    return name
 
 
 def _target(instruction: Instruction) -> int | None:

@@ -22,7 +22,10 @@ from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
 LONGEST = 2_048  # tokens; the longest function of the training data has 1,802
 
-_NUMBER = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
+_REGISTER = re.compile(
+    r"[re]?(?:[abcd]x|[sd]i|[sb]p)|r(?:[89]|1[0-5])[dwb]?|[abcd][lh]|[sd]il|[sb]pl"
+)
 _JUMP = re.compile(r"j[a-z]+")
 _PLT = "@PLT"
 
@@ -55,19 +58,14 @@ class Question:
 def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     """The function as a question, or why it is outside the domain."""
     lines = [line for line in function.lines if line.tokens != ["endbr64"]]
+    _check_instructions(lines, vocab)
     _check_jumps(lines)
+    _check_words(lines, vocab)
     _check_shifts(lines)
     stand_ins = _stand_ins(lines, prelude)
     tokens, numbers = [], []
     for line in lines:
         asked = _under_trained_names(line.tokens, stand_ins)
-        for token in asked if asked[0] != "call" else ():
-            known = (token in vocab and token != MEANS) or token[0] == "."
-            if not (known or _NUMBER.fullmatch(token)):
-                raise PermnetError(
-                    f"{token[:80]!r} in line {line.number}, `{line.text[:80]}`, is unknown to the "
-                    "model: it reads what gcc -O0 makes of integer code"
-                )
         tokens += asked
         numbers += [line.number] * len(asked)
     if len(tokens) > LONGEST:
@@ -78,6 +76,29 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     ids, lent = vocab.encode([SPECIALS[SOS], *read, SPECIALS[EOS]])
     names = {stand_in: name for name, stand_in in stand_ins.items()}
     return Question(function, ids, lent, [0, *(numbers[place] for place in places), 0], names)
+
+
+def _check_instructions(lines: list[Line], vocab: Vocab) -> None:
+    """The first look, for what is no integer code is best known by its instructions."""
+    for line in lines:
+        first = line.tokens[0]
+        if line.tokens[-1] != ":" and not _JUMP.fullmatch(first) and first not in vocab:
+            raise _unknown(first, line)
+
+
+def _check_words(lines: list[Line], vocab: Vocab) -> None:
+    for line in lines:
+        for token in line.tokens if line.tokens[0] != "call" else ():
+            known = (token in vocab and token != MEANS) or token[0] == "."
+            if not (known or _NUMBER.fullmatch(token)):
+                raise _unknown(token, line)
+
+
+def _unknown(token: str, line: Line) -> PermnetError:
+    return PermnetError(
+        f"{token[:80]!r} in line {line.number}, `{line.text[:80]}`, is unknown to the model: "
+        "it reads what gcc -O0 makes of integer code"
+    )
 
 
 def _check_jumps(lines: list[Line]) -> None:
@@ -126,7 +147,8 @@ def _stand_ins(lines: list[Line], prelude: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in lines:
         name = _called(line.tokens)
-        if name is None and line.tokens[0] == "call":
+        through = name is None or _REGISTER.fullmatch(name)
+        if through and line.tokens[0] == "call":
             raise PermnetError(f"`{line.text[:80]}` in line {line.number} calls through a pointer")
         if name is not None and name not in declared:
             raise PermnetError(

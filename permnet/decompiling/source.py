@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from permnet.decompiling.syntax import tokens
+from permnet.decompiling.syntax import is_att, reads_alike, tokens
 from permnet.decompiling.toolchain import Compiler
 from permnet.errors import PermnetError
 from permnet.tasks.switch.compiler import CompileError, Stage
@@ -21,16 +21,30 @@ LARGEST = 64 << 20  # bytes of a file
 LONGEST = 2_048  # lines of a function that are looked at
 LONGEST_INSTRUCTION = 15  # bytes
 
-_STRING = r'"(?:\\.|[^"\\\n])*"'
-_COMMENT = re.compile(rf"({_STRING})|/\*.*?(?:\*/|\Z)|(?:#|//)[^\r\n]*", re.S)
+_OPEN_STRING = r'"(?:\\.|[^"\\\n])*+'
+_STRING = _OPEN_STRING + '"'
+# To GNU as `/` begins a comment at the beginning of a line only; elsewhere it divides.
+_COMMENT = re.compile(
+    rf"({_OPEN_STRING}(\"?))|/\*.*?(?:\*/|\Z)|#[^\n]*|^[^\S\n]*/(?!\*)[^\n]*", re.S | re.M
+)
 _STATEMENT = re.compile(rf"(?:{_STRING}|[^;])+")
-_LABEL = re.compile(r"\s*([\w.$@]+):")
-_CODE = re.compile(r"\.text\b|\.section\s+\.?text|\.section[^#]*,\s*\"[a-wyz]*x")
-_DATA = re.compile(r"\.(?:data|bss|rodata|section|pushsection)\b")
+_LABEL = re.compile(r'\s*+("?)([\w.$@]++)\1\s*+:')
+_SECTION = re.compile(r"\.(?:text|data|bss|rodata|section|pushsection)\b")
+_CODE = re.compile(r"\.text\b|\.\w*section\s+\.?text|\.\w*section[^#]*,\s*\"[a-wyz]*x")
 _OTHER_SYNTAX = re.compile(r"\.intel_syntax(?!\s+noprefix)\b|\.att_syntax\s+noprefix\b", re.I)
+_WORD = re.compile(r"[\w.$]+")
+_SYNTAX = re.compile(r"\.(intel|att)_syntax\b", re.I)
 # Directives that make other text of the text.
 _PROGRAM = re.compile(
-    r"\.(?:macro|altmacro|purgem|if\w*|else\w*|include|code(?:16|32)\w*|end)\b", re.I
+    r"\.(?:macro|altmacro|purgem|if\w*|else\w*|include|rept?|irpc?|reloc|code(?:16|32)\w*|end)\b",
+    re.I,
+)
+# What gives a name to something else: another function, or one that is chosen at run time.
+_OTHER_NAME = re.compile(
+    r"\.(?:set|equ|equiv|eqv|weakref|symver)\s+\"?([\w.$@]+)"
+    r"|\.type\s+\"?([\w.$@]+).*(?:gnu_indirect_function|STT_GNU_IFUNC)"
+    r"|\"?([\w.$@]+)\"?\s*=",
+    re.I,
 )
 # Directives that put nothing into a function, or nops.
 _SILENT = re.compile(
@@ -45,6 +59,8 @@ class Line:
 
     number: int
     text: str
+    syntax: str = ""
+    """`intel` or `att` where a directive says so."""
 
     @property
     def is_label(self) -> bool:
@@ -79,6 +95,7 @@ class Function:
         lines = self.listing()
         if len(lines) > LONGEST:
             raise PermnetError(f"it has {len(lines)} lines: functions of up to {LONGEST} are read")
+        _check_syntax([line for line in lines if not line.is_label])
         used = {
             token
             for line in lines
@@ -94,6 +111,24 @@ class Function:
         return [line.tokens for line in self.lines]
 
 
+def _check_syntax(lines: list[Line]) -> None:
+    """Refuses a function that the assembler would read in another syntax than is read here."""
+    att = next((line for line in lines if is_att(line.text)), None)
+    for line in lines:
+        if is_att(line.text) or not reads_alike(line.text):
+            other = "intel" if is_att(line.text) else "att"
+            if line.syntax == other:
+                raise PermnetError(
+                    f"`{line.text[:80]}` in line {line.number} is not in the syntax that a "
+                    f"directive before it sets, .{other}_syntax"
+                )
+            if att and not is_att(line.text):
+                raise PermnetError(
+                    f"`{line.text[:80]}` in line {line.number} is in Intel syntax, and "
+                    f"`{att.text[:80]}` in line {att.number} in AT&T syntax: use one of them"
+                )
+
+
 def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Function]:
     """The functions of assembly text, in order.
 
@@ -101,60 +136,112 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
     at the next such label or with the section.
     """
     found: list[tuple[str, list[Line]]] = []
+    other_names: dict[str, int] = {}
     lines: list[Line] | None = None
-    in_code = True
-    for number, statement in _statements(text):
-        if _LABEL.fullmatch(statement):
-            if not (statement[0] == "." or statement[0].isdigit()):
+    sections, syntax = _Sections(), ""
+    for number, statement in _statements(text, file):
+        if label := _LABEL.fullmatch(statement):
+            if not (label[2][0] == "." or label[2][0].isdigit()):
+                if found and all(line.is_label for line in found[-1][1]):
+                    found.pop()
                 lines = []
-                if in_code:
-                    found.append((statement[:-1], lines))
+                if sections.code:
+                    found.append((label[2], lines))
             elif lines is not None:
                 lines.append(Line(number, statement))
-        elif statement.startswith("."):
-            if _CODE.match(statement):
-                in_code, lines = True, None
-            elif _DATA.match(statement):
-                in_code, lines = False, None
-            elif statement.startswith(".size"):
-                lines = None
-            elif _OTHER_SYNTAX.match(statement):
-                raise PermnetError(
-                    f"{file}: `{statement[:80]}` in line {number}: in Intel syntax registers are "
-                    "read without %, .intel_syntax noprefix, in AT&T syntax with it"
-                )
-            elif _PROGRAM.match(statement):
-                raise PermnetError(
-                    f"{file}: `{statement[:80]}` in line {number}: assembly is read as compilers "
-                    "write it, without macros and conditions"
-                )
-            elif lines is not None and not _SILENT.fullmatch(statement):
-                lines.append(Line(number, statement))
-        elif lines is not None:
-            lines.append(Line(number, statement))
+            continue
+        if other := _OTHER_NAME.match(statement):
+            other_names.setdefault(next(filter(None, other.groups())), number)
+        if not statement.startswith("."):
+            if lines is not None:
+                lines.append(Line(number, statement, syntax))
+        elif sections.switch(statement) or statement.startswith(".size"):
+            lines = None
+        elif _OTHER_SYNTAX.match(statement):
+            raise PermnetError(
+                f"{file}: `{statement[:80]}` in line {number}: in Intel syntax registers are "
+                "read without %, .intel_syntax noprefix, in AT&T syntax with it"
+            )
+        elif _PROGRAM.match(statement):
+            raise PermnetError(
+                f"{file}: `{statement[:80]}` in line {number}: assembly is read as compilers "
+                "write it, without macros, conditions and repetitions"
+            )
+        elif now := _SYNTAX.match(statement):
+            syntax = now[1].lower()
+        elif lines is not None and not _SILENT.fullmatch(statement):
+            lines.append(Line(number, statement, syntax))
     return [
-        Function(file, name, partial(list, lines), stage)
+        Function(file, name, partial(_listing, name, lines, other_names), stage)
         for name, lines in found
         if not all(line.is_label for line in lines)
     ]
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
+def _listing(name: str, lines: list[Line], other_names: dict[str, int]) -> list[Line]:
+    """The lines of a function, none of whose names the file gives to something else."""
+    if other_names:
+        for line in (Line(0, name), *lines):
+            for word in _WORD.findall(line.text):
+                if word in other_names:
+                    raise PermnetError(
+                        f"line {other_names[word]} gives the name {word} to something else"
+                    )
+    return list(lines)
+
+
+class _Sections:
+    """Whether code is being written, as directives go to another section and back."""
+
+    def __init__(self) -> None:
+        self.code, self._previous = True, True
+        self._left: list[tuple[bool, bool]] = []
+
+    def switch(self, statement: str) -> bool:
+        """Whether the statement goes to a section."""
+        if _SECTION.match(statement):
+            if statement.startswith(".push"):
+                self._left.append((self.code, self._previous))
+            self.code, self._previous = _CODE.match(statement) is not None, self.code
+        elif statement.startswith(".popsection") and self._left:
+            self.code, self._previous = self._left.pop()
+        elif statement.startswith(".previous"):
+            self.code, self._previous = self._previous, self.code
+        else:
+            return False
+        return True
+
+
+def _statements(text: str, file: str) -> Iterator[tuple[int, str]]:
     """Labels, with their colon, directives and instructions, without comments."""
-    text = _COMMENT.sub(_without, text)
-    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+    text = text.replace("\r\n", "\n")
+    if "\r" in text:
+        raise PermnetError(
+            f"{file}: line {_line_at(text, text.index(chr(13)))} has a carriage return in it: "
+            "lines end in a line feed"
+        )
+
+    def without(comment: re.Match[str]) -> str:
+        """A string as it is; of a comment the ends of its lines, so that they can be counted."""
+        string = comment[1]
+        if string and not comment[2]:
+            raise PermnetError(
+                f"{file}: line {_line_at(text, comment.start())} has a string without an end"
+            )
+        return string or " " + "\n" * comment[0].count("\n")
+
+    for number, line in enumerate(_COMMENT.sub(without, text).split("\n"), 1):
         for statement in _STATEMENT.findall(line):
-            rest = statement
-            while label := _LABEL.match(rest):
-                yield number, label[1] + ":"
-                rest = rest[label.end() :]
-            if rest := rest.strip():
+            at = 0
+            while label := _LABEL.match(statement, at):
+                yield number, label[2] + ":"
+                at = label.end()
+            if rest := statement[at:].strip():
                 yield number, rest
 
 
-def _without(comment: re.Match[str]) -> str:
-    """A string as it is; of a comment the ends of its lines, so that they can be counted."""
-    return comment[1] or " " + "".join(re.findall(r"\r\n|\r|\n", comment[0]))
+def _line_at(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
 
 
 def load(path: str) -> bytes:

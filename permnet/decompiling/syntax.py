@@ -43,12 +43,23 @@ def tokens(statement: str) -> list[str]:
     >>> tokens("mov dword ptr [rbp - 0x14], edi")
     ['mov', 'DWORD', 'PTR', '-20', '[', 'rbp', ']', 'edi']
     """
-    if _SIGIL.search(statement):
+    if is_att(statement):
         statement = from_att(statement)
     mnemonic, rest = _parts(statement)
     operands = [_operand(part) for part in rest.split(",")] if rest else []
     name = mnemonic.lower()
     return lex_line(" ".join([_RENAMED.get(name, name), ", ".join(operands)]))
+
+
+def is_att(statement: str) -> bool:
+    """Whether registers or numbers in it are written as in AT&T syntax."""
+    return _SIGIL.search(statement) is not None
+
+
+def reads_alike(statement: str) -> bool:
+    """Whether it means the same in both syntaxes: without operands, or a plain jump or call."""
+    mnemonic, rest = _parts(statement)
+    return not rest or mnemonic[0] in "jJ" or mnemonic.lower().startswith("call")
 
 
 def _parts(statement: str) -> tuple[str, str]:
