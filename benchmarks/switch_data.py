@@ -49,7 +49,7 @@ DATA: tuple[tuple[str, Labels], ...] = (*((name, "shuffled") for name in SETS), 
 LIMITS = (50, 100, 200, LEAST, 500, 1000)
 ROOM = 500
 """Reserved ids, so that none is short with any limit: how many are lent is what is asked."""
-EDITS = 40  # programs that are tried around each drawn one
+EDITS = 90  # programs that are tried around each drawn one
 
 NUMBER = re.compile(r"-?\d+", re.ASCII)
 LABEL = re.compile(r"\.L\d+", re.ASCII)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from permnet.cli import main
+from permnet.commands.decompile import MOST_REFUSED
 from permnet.decompiling.pipeline import Pipeline
 from permnet.decompiling.toolchain import Compiler
 from permnet.tasks.switch.compiler import FLAGS, compile_c
@@ -167,7 +168,27 @@ def test_a_bad_file_among_many_leaves_the_others(capsys, file: Path, tmp_path: P
     code, out, err = run(capsys, tmp_path / "nowhere.s", file)
     assert code == 2
     assert out.count("// ") == 3
-    assert "nowhere.s is not a file" in err
+    assert "nowhere.s does not exist" in err
+
+
+def test_json_is_printed_whatever_the_files_are(capsys, tmp_path: Path) -> None:
+    for files in (["nowhere.s"], ["nowhere.s", "neither.s"]):
+        code, out, err = run(capsys, "--json", *(tmp_path / name for name in files))
+        assert (code, json.loads(out)) == (2, {"functions": []})
+        assert err.count("does not exist") == len(files)
+    made = tmp_path / "made.json"
+    assert "does not exist" in one_error(capsys, "--json", "-o", made, tmp_path / "nowhere.s")
+    assert not made.exists()
+
+
+def test_c_on_standard_input_is_said_to_be_c(capsys, monkeypatch) -> None:
+    pipe(monkeypatch, layout(C[0]).encode())
+    assert "standard input looks like C, and is read as assembly" in one_error(capsys)
+
+
+def test_a_compiler_with_flags_in_its_name(capsys, file: Path) -> None:
+    _, _, err = run(capsys, "--cc", "gcc -O0", file)
+    assert "'gcc -O0' is not installed: it is one program, flags go elsewhere" in err
 
 
 def test_without_gcc_it_is_said(capsys, file: Path) -> None:
@@ -212,7 +233,8 @@ def test_ten_megabytes_of_assembly(capsys, tmp_path: Path) -> None:
     assert code == 1
     assert out.count("// ") == 3
     assert "long: outside the domain of the model: it has 50001 lines" in err
-    assert err.count("\n") == 251
+    assert err.count("\n") == MOST_REFUSED + 1
+    assert "201 more functions are refused" in err
 
 
 def test_a_name_of_a_file_is_only_a_name(capsys, tmp_path: Path) -> None:

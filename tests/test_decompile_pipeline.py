@@ -248,7 +248,17 @@ def test_a_user_s_functions_stand_in_for_those_of_the_prelude(vocab: Vocab) -> N
     assert "put(v0, 2)" in found.c
 
 
-@pytest.mark.parametrize(("name", "in_c"), [("part.0$cold", "part_0_cold"), ("int", "int_")])
+@pytest.mark.parametrize(
+    ("name", "in_c"),
+    [
+        ("part.0$cold", "part_0_cold"),
+        ("int", "int_"),
+        ("linux", "linux_"),
+        ("_Bool", "_Bool_"),
+        ("__asm__", "__asm___"),
+        ("h2", "h2_"),  # of the prelude, with other types
+    ],
+)
 def test_a_name_that_is_no_c_is_made_one(name: str, in_c: str) -> None:
     text = TEXT.replace("part0", name)
     c = PROGRAMS["part0"]
@@ -256,6 +266,17 @@ def test_a_name_that_is_no_c_is_made_one(name: str, in_c: str) -> None:
     assert found.name == name
     assert found.c.splitlines()[0].split("(")[0].split()[-1] == in_c
     assert found.verified
+    assert compile_c(PRELUDE + found.c)
+
+
+def test_a_function_that_is_declared_keeps_its_name() -> None:
+    (c,) = [PROGRAMS["part0"]]
+    head = layout(c).partition("\n")[0].replace(" f(", " mine(")
+    declaration = re.sub(r" ?[pa]\d", "", head) + ";"
+    text = TEXT.replace("part0", "mine")
+    compiler = Compiler(prelude=prelude_with(declaration))
+    (found,) = knowing(text, {"mine": [c]}, compiler=compiler).each(functions(text)[:1])
+    assert found.c.startswith(head)
 
 
 # ---- a model that learnt ------------------------------------------------------------------------

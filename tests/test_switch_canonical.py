@@ -114,6 +114,7 @@ OUTSIDE = {
     "number as left operand": program("v0 = 5 - p0;"),
     "not positive": program("v0 = p0 + 0;"),
     "shift by other than 2 to 30": program("v0 = p0 * 2;"),
+    "a product shortened to an int": program("v0 = p1 * 4;"),
     "shift by a variable": program("v0 = p0 << p1;"),
     "the operator /": program("v0 = p0 / 3;"),
     "assigned to itself": program("v0 = v0;"),

@@ -175,6 +175,9 @@ def test_source_is_utf_8_in_any_locale() -> None:
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **plain}, check=True)
 
 
-def test_without_gcc_it_is_said_what_to_install() -> None:
-    with pytest.raises(PermnetError, match="no-such-cc is not installed: apt install no-such-cc"):
+def test_without_gcc_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(PermnetError, match="gcc is not installed: apt install gcc"):
+        find_compiler.__wrapped__("gcc")
+    with pytest.raises(PermnetError, match="no-such-cc is not installed$"):
         find_compiler("no-such-cc")

@@ -96,11 +96,11 @@ class _Names:
         return self._constants.setdefault(address, f".LC{len(self._constants)}"), 0
 
 
-def _plain(name: str) -> str:
+def _plain(name: str | None) -> str:
     """A symbol's name, which in a file made by hand may hold anything, whole lines of code too."""
     if name and not _NAME.fullmatch(name):
         raise PermnetError(f"the name {name[:80]!r} is none that assembly has")
-    return name
+    return name or ""
 
 
 def _target(instruction: Instruction) -> int | None:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from permnet.decompiling.toolchain import Compiler
 
 
+MOST_REFUSED = 50
+"""Functions of which it is said on standard error why they are refused."""
+
+
 def decompile(
     files: Positional[Annotated[tuple[str, ...], arg(metavar="[FILE ...]")]] = (),
     /,
@@ -72,7 +76,9 @@ def decompile(
     with ExitStack() as stack:
         file = stack.enter_context(replacing(out, force)) if out else None
         pipeline = Pipeline.load(model, n_best, compiler)
-        functions, bad_files = _functions(files or ("-",), function, compiler)
+        # A script that asked for JSON gets some, whatever a file is; other files are never begun.
+        raising = len(files) < 2 and (not json or out is not None)
+        functions, bad_files = _functions(files or ("-",), function, compiler, raising)
         if pipeline.trouble:
             _warn(f"nothing is verified: {pipeline.trouble}")
         answers = pipeline.each(functions)
@@ -89,8 +95,10 @@ def decompile(
         else:
             _print_coloured(text)
     refused = [answer for answer in answers if answer.error]
-    for answer in refused:
+    for answer in refused[:MOST_REFUSED]:
         _warn(f"{answer.file}: {answer.name}: {answer.error}")
+    if len(refused) > MOST_REFUSED:
+        _warn(f"{len(refused) - MOST_REFUSED} more functions are refused: --json has all reasons")
     return 2 if bad_files else 1 if refused else 0
 
 
@@ -102,7 +110,7 @@ def _flags(text: str) -> tuple[str, ...]:
 
 
 def _functions(
-    files: tuple[str, ...], name: str | None, compiler: "Compiler"
+    files: tuple[str, ...], name: str | None, compiler: "Compiler", raising: bool
 ) -> "tuple[list[Function], int]":
     """The functions of all files, and how many files could not be read, each with a message."""
     from permnet.decompiling.source import read
@@ -113,7 +121,7 @@ def _functions(
         try:
             found += read(path, compiler)
         except PermnetError as error:
-            if len(files) == 1:
+            if raising:
                 raise
             _warn(str(error))
             bad += 1

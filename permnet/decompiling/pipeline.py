@@ -2,6 +2,7 @@
 
 import re
 import time
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +14,7 @@ from permnet.decompiling.answer import Answer, Answerer, Map, batches
 from permnet.decompiling.question import Question, ask
 from permnet.decompiling.search import Deviations
 from permnet.decompiling.source import Function, functions
-from permnet.decompiling.toolchain import Compiler
+from permnet.decompiling.toolchain import Compiler, prototypes
 from permnet.decompiling.verify import verify
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import LABEL_NAMES
@@ -25,10 +26,14 @@ MODELS = ("copy-decompiler", "decompiler")  # the better first
 N_BEST = 10
 ROUND = 3  # further answers that are searched for, and compiled, at once
 _KEYWORD = re.compile(
-    "asm|auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if"
+    # Besides C's own words those of GNU C, reserved names, and macros that gcc begins with.
+    r"__\w*|_[A-Z]\w*|linux|unix"
+    "|asm|auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if"
     "|inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef"
     "|typeof|union|unsigned|void|volatile|while"
 )
+
+_PARAMETER = re.compile("[pa][0-9]")
 
 
 @dataclass(frozen=True)
@@ -64,10 +69,18 @@ def decompile(
 
     permnet.decompile(Path("f.s").read_text())[0].c
     """
+    if not isinstance(text, str):
+        raise PermnetError(
+            f"text is assembly, a str, not {type(text).__name__}: permnet.decompiling.source.read "
+            "reads files, of machine code, too"
+        )
     found = functions(text)
     if not found:
         raise PermnetError("there is no function in the text: assembly is expected")
-    return Pipeline.load(model, n_best, compiler).each(found)
+    pipeline = Pipeline.load(model, n_best, compiler)
+    if pipeline.trouble:
+        warnings.warn(f"nothing is verified: {pipeline.trouble}", stacklevel=2)
+    return pipeline.each(found)
 
 
 class Pipeline:
@@ -141,7 +154,7 @@ class Pipeline:
         verdicts = self._verify([(question, answer.c) for answer in answers])
         seconds = (time.perf_counter() - began) / max(len(answers), 1)
         return [
-            _decompiled(question, answer, verdict, seconds)
+            self._decompiled(question, answer, verdict, seconds)
             for answer, verdict in zip(answers, verdicts, strict=True)
         ]
 
@@ -160,7 +173,8 @@ class Pipeline:
             for i in doubtful:
                 seconds[i] += (time.perf_counter() - began) / len(doubtful)
         return [
-            _decompiled(*parts) for parts in zip(questions, answers, verdicts, seconds, strict=True)
+            self._decompiled(*parts)
+            for parts in zip(questions, answers, verdicts, seconds, strict=True)
         ]
 
     def _second_look(
@@ -193,6 +207,27 @@ class Pipeline:
                 verdicts[i] = verdict
         return verdicts
 
+    def _decompiled(
+        self, question: Question, answer: Answer, verified: bool, seconds: float
+    ) -> Decompiled:
+        function = question.function
+        tokens = list(answer.c)
+        if tokens[1:2] == ["f"]:
+            tokens[1] = _in_c(function.name)
+            declared = prototypes(self.compiler.prelude).get(tokens[1])
+            if declared is not None and declared != _prototype(tokens):
+                tokens[1] += "_"
+        return Decompiled(
+            function.file,
+            function.name,
+            layout(tokens),
+            verified,
+            answer.confidence,
+            skeleton(tokens),
+            answer.map,
+            round(seconds, 4),
+        )
+
 
 def shipped_decompiler() -> str | None:
     """The name of the decompiler that comes with the package, if one does."""
@@ -200,28 +235,17 @@ def shipped_decompiler() -> str | None:
     return next((kinds[kind] for kind in MODELS if kind in kinds), None)
 
 
-def _decompiled(question: Question, answer: Answer, verified: bool, seconds: float) -> Decompiled:
-    function = question.function
-    tokens = list(answer.c)
-    if tokens[1:2] == ["f"]:
-        tokens[1] = _in_c(function.name)
-    return Decompiled(
-        function.file,
-        function.name,
-        layout(tokens),
-        verified,
-        answer.confidence,
-        skeleton(tokens),
-        answer.map,
-        round(seconds, 4),
-    )
+def _prototype(c: Sequence[str]) -> str:
+    """That of a function whose tokens these are, as `prototypes` writes it."""
+    head = c[: c.index(")") + 1 if ")" in c else 0]
+    return " ".join([*(t for t in head if not _PARAMETER.fullmatch(t)), ";"])
 
 
 def _in_c(name: str) -> str:
     """A symbol's name as a C compiler takes it: assembly has dots, and `int` may be a name there.
 
-    >>> _in_c("f.part.0"), _in_c("int")
-    ('f_part_0', 'int_')
+    >>> _in_c("f.part.0"), _in_c("int"), _in_c("__asm__")
+    ('f_part_0', 'int_', '__asm___')
     """
     spelled = re.sub(r"\W|^(?=\d)", "_", name)
     return f"{spelled}_" if _KEYWORD.fullmatch(spelled) else spelled

@@ -165,7 +165,7 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
         elif _PROGRAM.match(statement):
             raise PermnetError(
                 f"{file}: `{statement[:80]}` in line {number}: assembly is read as compilers "
-                "write it, without macros, conditions and repetitions"
+                "write it, and this makes something else of it"
             )
         elif now := _SYNTAX.match(statement):
             syntax = now[1].lower()
@@ -250,10 +250,14 @@ def load(path: str) -> bytes:
         if path == "-":
             raw = sys.stdin.buffer.read(LARGEST + 1)
         else:
+            if not Path(path).exists():
+                raise PermnetError(f"{path} does not exist")
             if not Path(path).is_file():
-                raise PermnetError(f"{path} is not a file")
+                raise PermnetError(f"{path} is no regular file; - reads standard input")
             with open(path, "rb") as file:
                 raw = file.read(LARGEST + 1)
+    except PermnetError:
+        raise
     except (OSError, ValueError) as error:
         raise PermnetError(f"cannot read {path}: {error}") from error
     if len(raw) > LARGEST:
@@ -287,6 +291,8 @@ def read(path: str, compiler: Compiler) -> list[Function]:
             text = compiled(text, shown, compiler)
         elif Path(path).suffix == ".S":
             _check_preprocessed(text, shown)
+        elif _LIKE_C.search(text):
+            raise PermnetError(f"{shown} looks like C, and is read as assembly: name it .c")
         found = functions(text, shown)
     if not found:
         raise PermnetError(f"{shown} holds no function: assembly (gcc -S), C or ELF is expected")
@@ -332,15 +338,21 @@ _C_COMMENT = re.compile(
     r"""/\*.*?(?:\*/|\Z)|//[^\n]*|("(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)""", re.S
 )
 # Spaces within a line only: a search that goes on from each of many empty lines would take long.
-_DIRECTIVE = re.compile(r"^[^\S\n]*#[^\S\n]*([a-z]+).*", re.M)
+_DIRECTIVE = re.compile(r"^[^\S\n]*(?:#|%:|\?\?=)[^\S\n]*([a-z]+).*|\b(_Pragma)\b.*", re.M)
+_SPLICE = re.compile(r"(?:\\|\?\?/)[^\S\n]*\n")
+_LIKE_C = re.compile(
+    r"^[^\S\n]*(?:(?:static|extern|inline|const|un?signed)\s+)*(?:int|long|char|void|short)[\s*]+\w+\s*\(",
+    re.M,
+)
 
 
 def compiled(text: str, file: str, compiler: Compiler) -> str:
     """The assembly of a C file, which may use the prelude."""
     # Strings are kept, for what looks like a comment in them is none.
-    if directive := _DIRECTIVE.search(_C_COMMENT.sub(r"\1", text)):
+    plain = _C_COMMENT.sub(r"\1", _SPLICE.sub("", text))
+    if directive := _DIRECTIVE.search(plain):
         shown = repr(directive[0].strip()[:80])
-        if directive[1] in ("pragma", "ident"):  # gcc -E leaves them
+        if directive[1] in ("pragma", "ident", None):  # gcc -E leaves them
             raise PermnetError(f"{file}: {shown}: directives are not read, take it out")
         raise PermnetError(
             f"{file} is not preprocessed, {shown}: give it what `gcc -E -P` makes of it"

@@ -32,10 +32,10 @@ def find_compiler(cc: str = "gcc") -> tuple[str, str]:
     """Where the compiler lies, and the first line of what it says of its version."""
     path = shutil.which(cc)
     if path is None:
-        package = Path(cc).name
-        raise PermnetError(
-            f"{cc} is not installed: apt install {package} (gcc 12 made the shipped data)"
-        )
+        if " " in cc:
+            raise PermnetError(f"{cc!r} is not installed: it is one program, flags go elsewhere")
+        hint = f": apt install {cc} (gcc 12 made the shipped data)" if cc == "gcc" else ""
+        raise PermnetError(f"{cc} is not installed{hint}")
     path = str(Path(path).absolute())  # it is run in another folder
     try:
         run = subprocess.run([path, "--version"], capture_output=True, check=False)

@@ -80,5 +80,9 @@ def _spaced(before: Sequence[str], token: str) -> bool:
     if token in (",", ";", ":", ")", "]", "[") or last in ("(", "["):
         return False
     if last == "*" and before[0] in _TYPES:
-        return not token[0].isalpha()
-    return token != "(" or last in _KEYWORDS or not last[0].isalpha()
+        return not _is_word(token)
+    return token != "(" or last in _KEYWORDS or not _is_word(last)
+
+
+def _is_word(token: str) -> bool:
+    return token[0].isalpha() or token[0] == "_"

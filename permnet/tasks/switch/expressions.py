@@ -125,11 +125,11 @@ class Scope:
         if isinstance(left, int) or left == right:
             outside("an operation that folds", node)
         symmetric = operator in (*COMMUTATIVE, "==", "!=")
-        if symmetric and isinstance(right, str) and self._width(left) < self._width(right):
+        if symmetric and isinstance(right, str) and self.width(left) < self.width(right):
             left, right = right, left
         return operator, left, right
 
-    def _width(self, name: str) -> int:
+    def width(self, name: str) -> int:
         return WIDTHS[self.types[name]]
 
     def binary(self, node: Node) -> tuple[str, str, str | int]:
