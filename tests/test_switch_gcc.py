@@ -179,5 +179,5 @@ def test_without_gcc_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(PermnetError, match="gcc is not installed: apt install gcc"):
         find_compiler.__wrapped__("gcc")
-    with pytest.raises(PermnetError, match="no-such-cc is not installed$"):
+    with pytest.raises(PermnetError, match=r"no-such-cc is not installed$"):
         find_compiler("no-such-cc")

@@ -138,8 +138,9 @@ class _Canonical:
             value = c_ast.BinaryOp(operator, node.lvalue, value)
         if isinstance(value, c_ast.BinaryOp):
             operator, left, right = self.scope.binary(value)
-            if operator == "<<" != value.op and self.scope.width(target) < self.scope.width(left):
-                outside("a product shortened to an int", node)  # gcc shortens a factor, no shift
+            shortened = self.scope.width(target) < self.scope.width(left)
+            if value.op == "*" and operator == "<<" and shortened:
+                outside("a product shortened to an int", node)  # gcc shortens the factor first
             if right == target and operator in COMMUTATIVE:
                 left, right = target, left
             if left == target:
