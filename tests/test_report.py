@@ -16,12 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permnet.build import build
-from permnet.checkpoint import SHIPPED, Checkpoint, save
+from permnet.checkpoint import SHIPPED, Checkpoint, describe, save
 from permnet.cli import main
 from permnet.config import ModelConfig, Run, to_json
 from permnet.experiments import SWEEPS, runs_of
 from permnet.metrics import wilson
 from permnet.report import measure
+from permnet.report.figures import Figure, read_figures, verdict
 from permnet.report.rows import collect
 from permnet.report.speed import speed_sections
 from permnet.report.svg import Line, heat_map, line_chart
@@ -488,14 +489,15 @@ def test_figures_are_measured_and_kept(results: Path, capsys: pytest.CaptureFixt
     shutil.copytree(SHIPPED / "switch-dispatch", folder / "switch-dispatch")  # in no figure
     assert report(results, "--checkpoints", str(folder)) == 0
     text = (results.parent / "RESULTS.md").read_text()
-    assert "Figure 4: the largest weight stands on the diagonal in" in text
-    assert "Figure 5: the largest value of a query's column stands on the datum" in text
+    assert "Figure 4, of `PD40`: the largest weight stands on the diagonal in" in text
+    assert "Figure 5, of `PI20`: the largest value of a query's column stands on the datum" in text
     assert "Figure 6: not measured." in text
     trained(folder / "ablation" / "last", "permneti", "PI10", "m_d")
     assert "Figure 6" not in measure.measure(folder)  # a run that is not finished
     (folder / "ablation" / "result.json").touch()
     assert report(results, "--checkpoints", str(folder)) == 0
     text = (results.parent / "RESULTS.md").read_text()
+    assert "Figure 6, of `ablation`: " in text
     assert "the fixed-vocabulary part gives data tokens" in text
     assert report(results) == 0  # without the models: what was found is kept
     assert (results.parent / "RESULTS.md").read_text() == text
@@ -505,6 +507,37 @@ def test_figures_are_measured_and_kept(results: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert report(results) == 2
     assert "figures.json: Figure 4.title: expected str" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("measured", "vocabulary", "said"),
+    [
+        (
+            1.0,
+            (),
+            "The paper shows it on the pair of key and datum in every column: this model agrees.",
+        ),
+        (0.8, (), ": this model agrees in part."),
+        (
+            0.0,
+            (0.9, -2.0, -3.0),
+            "does not agree. It says that this part prefers data: this model agrees.",
+        ),
+        (0.0, (0.9, -2.0, 1.0), "prefers data: this model does not agree."),
+    ],
+)
+def test_a_figure_agrees_with_the_paper_or_not(measured, vocabulary, said) -> None:
+    drawn = Figure("M_dp", "", measured, "x", ("a",), ("a",), ((0.0,),), "x", vocabulary)
+    assert verdict("Figure 6", drawn).endswith(said)
+
+
+def test_the_figures_that_are_drawn_say_what_other_models_show() -> None:
+    drawn = read_figures(Path(__file__).parents[1] / "results")
+    for name, figure in drawn.items():
+        assert verdict(name, figure).endswith("(`docs/log.md`).")
+    for name in ("Figure 4", "Figure 5"):
+        figure = drawn[name]
+        assert describe(figure.checkpoint).provenance["run_name"] == figure.run
 
 
 def test_figure_4_counts_the_diagonal(tmp_path: Path) -> None:

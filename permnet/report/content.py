@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from permnet.experiments import TABLES, switch
 from permnet.experiments.tables import PERMNETS, Table
-from permnet.report.figures import Figure
+from permnet.report.figures import Figure, verdict
 from permnet.report.results import Figures, Result
 from permnet.report.rows import SOLVED, Collected, Row, directions
 from permnet.tasks.benchmarks import SPLIT_SIZE
@@ -222,7 +222,9 @@ def _others(others: tuple[Result, ...]) -> list[Section]:
 
 def _figures(figures: dict[str, Figure]) -> Section:
     notes = tuple(
-        f"{name}: {figures[name].claim}" if name in figures else f"{name}: not measured."
+        f"{name}, of `{figures[name].run}`: {figures[name].claim} {verdict(name, figures[name])}"
+        if name in figures
+        else f"{name}: not measured."
         for name in FIGURES
     )
     return Section("What the trained models look like inside", notes=notes, key="figures")
