@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -407,6 +408,25 @@ def test_check_fails_when_the_table_does_not_follow(
     assert report(results, "--check") == 0
     put(results, "permneti-PI10-seed0", 0.51)
     assert report(results, "--check") == 1
+
+
+def test_the_table_of_the_readme_is_renewed_and_checked(results: Path) -> None:
+    readme = results.parent / "README.md"
+    readme.write_text("Mine.\n")
+    put(results, "permneti-PI10-seed0", 0.5)
+    put(results, "permneti-PI10-small-seed0", 0.75)
+    assert report(results) == 0
+    assert readme.read_text() == "Mine.\n"
+    readme.write_text("Mine.\n<!-- results -->\nold\n<!-- /results -->\nYours.\n")
+    assert report(results, "--check") == 1
+    assert report(results) == 0
+    assert report(results, "--check") == 0
+    before, table, after = re.split("<!-- /?results -->\n", readme.read_text())
+    assert (before, after) == ("Mine.\n", "Yours.\n")
+    header, _, paper, theirs, ours = (line.split(" | ") for line in table.splitlines())
+    at = header.index("PI10")
+    assert [row[at] for row in (paper, theirs, ours)] == ["100.00", "50.00", "75.00"]
+    assert ours[header.index("PI20")] == "–"
 
 
 def test_every_row_has_a_name_of_its_own(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
