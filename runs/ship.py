@@ -16,11 +16,14 @@ import torch
 
 from permnet.checkpoint import SHIPPED, WEIGHTS, describe, load, save, shipped
 from permnet.evaluate import evaluate
+from permnet.experiments import TABLES
 
-UNSEEN = Path(__file__).parents[1] / "results" / "unseen.json"
+RESULTS = Path(__file__).parents[1] / "results"
+UNSEEN = RESULTS / "unseen.json"
 KEPT = (
     "command",
     "commit",
+    "source_sha256",
     "versions",
     "hardware",
     "date",
@@ -49,6 +52,13 @@ these figures stand above the worst seeds of `RESULTS.md`.
 Made with:
 
 {commands}
+
+Where they come from: the commit of the code, `-dirty` where files differed from it; where none was
+recorded the SHA-256 of the package's sources, if that was; and the run's row in `RESULTS.md`.
+
+| model | commit | row |
+|---|---|---|
+{origins}
 
 Unseen tokens, measured by `python -m benchmarks.unseen` (`results/unseen.json`): whole examples
 right of 1,000 test questions each, all of a model's greatest length, where a share of the names in
@@ -108,6 +118,24 @@ def unseen() -> list[dict[str, Any]]:
     return rows
 
 
+def origin(name: str) -> str:
+    """The code a shipped model was trained with, and the row of the results that it backs."""
+    made = describe(name).provenance
+    result = RESULTS / "runs" / f"{made['run_name']}.json"
+    if result.exists():  # it has the digest, which models shipped earlier were not given
+        made = json.loads(result.read_text()) | made
+    digest = made.get("source_sha256")
+    code = made["commit"] or (f"sources {digest}" if digest else "–")
+    return f"| {name} | {code} | {_row(made['run_name'], made['seed'], result.exists())} |"
+
+
+def _row(run: str, seed: int, finished: bool) -> str:
+    for cell in itertools.chain.from_iterable(table.all_cells for table in TABLES):
+        if run in cell.runs:
+            return f"`{cell.name}`, seed {seed}"
+    return f"`{run}`, in no table" if finished else "no row: a small example"
+
+
 def card() -> str:
     rows, commands, checksums = [], [], []
     for name in shipped():
@@ -133,6 +161,7 @@ def card() -> str:
         trained = f"{100 * describe(name).run.train.unseen:.0f} %"
         measured.append(f"| {name} | {cells[0]['length']} | {trained} | {' | '.join(right)} |")
     parts = {"rows": rows, "commands": commands, "checksums": checksums, "unseen": measured}
+    parts["origins"] = [origin(name) for name in shipped()]
     return CARD.format(**{key: "\n".join(lines) for key, lines in parts.items()})
 
 

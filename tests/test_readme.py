@@ -75,18 +75,45 @@ def test_python_examples_run(tmp_path, monkeypatch):
 
 def test_figures_are_those_of_the_results(tmp_path):
     rows = json.loads(run(["report", "--json", "--results", str(ROOT / "results")], tmp_path))
-    best = {}
+    best, given = {}, {}
     for row in rows:
         if row["model"].startswith("permnet") and row["variant"] is None and row["seeds"]:
             key = row["recipe"], row["benchmark"]
             best[key] = max(row["wea_worst_seed"], best.get(key, 0.0))
+            given[row["benchmark"]] = row["paper_wea"]
     table = README.partition("<!-- results -->")[2].partition("<!-- /results -->")[0]
     lines = [[c.strip() for c in line.split("|")[1:-1]] for line in table.strip().splitlines()]
     body = {line[0]: line[1:] for line in lines[2:]}
+    for benchmark, cell in zip(lines[0][1:], body["the paper"], strict=True):
+        assert cell == f"{100 * given[benchmark]:.2f}"
     for name, recipe in (("its settings", "paper"), ("our settings", "ours")):
         for benchmark, cell in zip(lines[0][1:], body[name], strict=True):
             found = best.get((recipe, benchmark))
             assert cell == ("–" if found is None else f"{100 * found:.2f}"), (name, benchmark)
+
+
+def test_seconds_are_those_of_the_runs():
+    def seconds(row: str, device: str) -> list[int]:
+        runs = (
+            json.loads(p.read_text()) for p in (ROOT / "results/runs").glob(f"{row}-seed?.json")
+        )
+        return [round(run["seconds"]) for run in runs if run["hardware"]["device"] == device]
+
+    def span(*rows: str) -> tuple[int, int]:
+        found = [n for row in rows for n in seconds(row, "NVIDIA H200")]
+        return min(found), max(found)
+
+    short = span("permnetd-PD1-10-fresh", "permnetd-PD10-quick", "permnetd-PD20-quick")
+    middle = span(*(f"permneti-{n}" for n in ("PI20-quick", "PI40-bounded", "PI_DICT-bounded")))
+    (pd40, _), (pd100, _) = span("permnetd-PD40-fresh"), span("permnetd-PD100-grow")
+    said = " ".join(README.split())
+    assert "{} to {} seconds for PermNetD up to length 20".format(*short) in said
+    assert f"{pd40} and {pd100} for PD40 and PD100" in said
+    assert "{} to {} for PermNetI on PI20, PI40 and PI_DICT".format(*middle) in said
+    assert f"{span('permneti-PI100-wide')[0]} on PI100" in said
+    minutes = [round(max(seconds(f"permneti-{n}-small", "cpu")) / 60) for n in ("PI10", "PI1-10")]
+    assert minutes == [4, 7]
+    assert "PI10 takes four minutes of a CPU, PI1-10 seven" in said
 
 
 def test_links_lead_somewhere():

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,12 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permnet.build import build
-from permnet.checkpoint import SHIPPED, Checkpoint, save
+from permnet.checkpoint import SHIPPED, Checkpoint, describe, save
 from permnet.cli import main
 from permnet.config import ModelConfig, Run, to_json
 from permnet.experiments import SWEEPS, runs_of
 from permnet.metrics import wilson
 from permnet.report import measure
+from permnet.report.figures import Figure, read_figures, verdict
 from permnet.report.rows import collect
 from permnet.report.speed import speed_sections
 from permnet.report.svg import Line, heat_map, line_chart
@@ -31,7 +33,7 @@ from permnet.tasks.switch.benchmark import scored_on
 RUNS = {name: run for runs in SWEEPS.values() for name, run in runs.items()}
 KEYS = (
     *("table", "model", "benchmark", "variant", "recipe", "track", "seeds", "ta", "wea"),
-    *("wea_worst_seed", "paper_ta", "paper_wea", "budget", "data_sha256", "file"),
+    *("wea_worst_seed", "paper_ta", "paper_wea", "budget", "data_sha256", "file", "row"),
 )
 
 
@@ -81,6 +83,10 @@ def rows(results: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, An
     assert report(results, "--json") == 0
     printed: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
     return printed
+
+
+def text(results: Path) -> str:
+    return (results.parent / "RESULTS.md").read_text()
 
 
 def lines(results: Path) -> dict[tuple[str, str], list[str]]:
@@ -165,6 +171,7 @@ def test_the_worst_seed_is_the_headline(results: Path, capsys: pytest.CaptureFix
     assert (row["recipe"], row["track"]) == ("paper", "fixed")
     assert (row["paper_ta"], row["paper_wea"], row["data_sha256"]) == (1.0, 1.0, "d1")
     assert row["budget"]["steps"] == 1200
+    assert row["row"] == "permneti-PI10"
 
     assert report(results) == 0
     line = lines(results)["Table 3", "permneti-PI10"]
@@ -204,7 +211,58 @@ def test_cells_that_were_not_run_say_so(results: Path, capsys: pytest.CaptureFix
     table = lines(results)
     assert table["Table 3", "permneti-PI10"][4] == "not run"
     assert table["Table 3", "permneti-PI20"][3] == "1 of 3"
-    assert table["Table 7", "permneti-PI20-without-m_d"][0] == "without m_d †"
+
+
+def test_rows_that_the_paper_leaves_empty_are_marked(results: Path) -> None:
+    assert report(results) == 0
+    table = lines(results)
+    for name, marked in (
+        ("Table 7", "permneti-PI20-without-m_d"),
+        ("Table 7", "permneti-PI40-without-m_d-grown"),
+        ("Table 6", "permnetd-PD40-without-m_ind-quick"),
+        ("Table 1", "pointer-PD10"),
+    ):
+        assert table[name, marked][0].endswith(" †")
+    for name, plain in (
+        ("Table 7", "permneti-PI20-without-attn-grown"),
+        ("Table 6", "permnetd-PD40-without-fixed-vocab"),
+        ("Table 2", "permnetd-PD40-quick"),
+        ("Tokens that do not matter (not in the paper)", "permnetd-PD10-noise"),
+    ):
+        assert not table[name, plain][0].endswith("†")
+    said = [part for part in text(results).split("\n## ") if "† Ours alone" in part]
+    assert [part[:7] for part in said] == ["Table 1", "Table 3", "Table 6", "Table 7"]
+
+
+def test_a_run_that_was_cut_off_is_told_until_it_has_a_result(results: Path) -> None:
+    assert report(results) == 0
+    line = lines(results)["Table 1", "gru-attention-PD10"]
+    assert line[3:5] == ["0", "cut off"]
+    assert line[14] == (
+        "no result: cut off after 10 of 200 epochs, with 100 % of the validation examples right"
+    )
+    assert lines(results)["Table 3", "transformer-PI10"][14].endswith("still on its plateau")
+    assert "| cut off: 99.96 of validation (0.00) | cut off: 100 of validation (0.00) |" in text(
+        results
+    )
+    put(results, "gru-attention-PD10-seed0", 0.25)
+    put(results, "worth-transformer-PI_DICT-seed0", 0.0)
+    assert report(results) == 0
+    assert "cut off" not in " ".join(lines(results)["Table 1", "gru-attention-PD10"])
+    assert "cut off: 100" not in text(results).split("| PI1-10 ")[0]
+    worth = "What the part is worth: a Transformer with and without the indirect resolver"
+    assert "seed 2 cut off" in lines(results)[worth, "worth-transformer-PI_DICT"][14]
+    put(results, "worth-transformer-PI_DICT-seed2", 0.9)
+    assert report(results) == 0
+    assert "cut off" not in lines(results)[worth, "worth-transformer-PI_DICT"][14]
+
+
+def test_seconds_on_a_gpu_and_on_a_cpu_stand_apart(results: Path) -> None:
+    put(results, "permneti-PI10-seed0", seconds=16.9)
+    put(results, "permneti-PI10-seed1", seconds=1224.6, hardware={"device": "cpu"})
+    put(results, "permneti-PI10-seed2", seconds=1058.1, hardware={"device": "cpu"})
+    assert report(results) == 0
+    assert lines(results)["Table 3", "permneti-PI10"][12] == "17 GPU; 1,058–1,225 CPU"
 
 
 def test_a_baseline_that_fails_is_not_solved(results: Path) -> None:
@@ -236,7 +294,7 @@ def test_a_baseline_that_was_ended_says_by_what(
     assert remark.startswith(f"not solved in 1,200 steps{reason} (best")
 
 
-@given(base=st.integers(0, 1000), ablated=st.integers(0, 1000))
+@given(base=st.integers(0, 1000) | st.integers(985, 1000), ablated=st.integers(0, 1000))
 def test_the_direction_of_an_ablation(
     tmp_path_factory: pytest.TempPathFactory, base: int, ablated: int
 ) -> None:
@@ -246,6 +304,10 @@ def test_the_direction_of_an_ablation(
     put(folder, "permneti-PI10-without-mlogsoft-seed0", ablated / 1000)
     assert report(folder) == 0
     text = (folder.parent / "RESULTS.md").read_text()
+    if 1.0 - base / 1000 >= 0.01:  # the paper's full model has all of them
+        assert "ablations go the way" not in text
+        assert "below the paper's: without mlogsoft on PI10 (1)." in text
+        return
     falls = base / 1000 - ablated / 1000 >= 0.01  # as in the paper
     assert f"{int(falls)} of 1 ablations go the way the paper says" in text
     said = "without mlogsoft on PI10 it falls in the paper and holds here"
@@ -260,10 +322,25 @@ def test_an_ablation_is_held_against_the_full_model_in_its_own_recipe(results: P
     text = (results.parent / "RESULTS.md").read_text()
     assert "At the paper's settings, 1 of 1 ablations go the way the paper says" in text
     assert "At our own" not in text
-    put(results, "permneti-PI10-small-seed0", 0.5)
+    put(results, "permneti-PI10-small-seed0", 1.0)
+    put(results, "permneti-PI10-without-mlogsoft-small-seed0", 1.0)
     assert report(results) == 0
     text = (results.parent / "RESULTS.md").read_text()
     assert "At our own, 0 of 1 ablations go the way the paper says" in text
+
+
+def test_an_ablation_is_held_against_the_same_seeds(results: Path) -> None:
+    for seed, (full, without) in enumerate(((0.999, 0.988), (0.992, 0.983))):
+        put(results, f"permneti-PI10-seed{seed}", full)
+        put(results, f"permneti-PI10-without-mlogsoft-seed{seed}", without)
+    assert report(results) == 0
+    assert "0 of 1 ablations" in text(results)  # 0.992 less 0.983
+    (results / "runs" / "permneti-PI10-without-mlogsoft-seed1.json").unlink()
+    assert report(results) == 0
+    assert "1 of 1 ablations" in text(results)  # 0.999 less 0.988, not 0.992 less 0.988
+    put(results, "permneti-PI10-seed2", 0.9)
+    assert report(results) == 0
+    assert "Not counted at the paper's settings, since the full model's worst seed" in text(results)
 
 
 def test_at_a_glance_the_best_own_recipe_stands_beside_the_paper_s(results: Path) -> None:
@@ -301,7 +378,7 @@ def test_at_a_glance_baselines_stand_beside_the_paper_s_and_say_what_they_solve(
     assert found["PI10"]["transformer"] == "90.000 (0.00)"
     assert found["PD1-10"]["gru"] == "not run (0.00)"
     assert found["PI_DICT"]["gru"] == "–"
-    assert rest.strip().endswith("not in the paper: gru on PD10.")
+    assert rest.split("\n\n")[0].endswith("not in the paper: gru on PD10.")
 
 
 def test_runs_of_one_s_own_are_listed(results: Path) -> None:
@@ -331,6 +408,30 @@ def test_check_fails_when_the_table_does_not_follow(
     assert report(results, "--check") == 0
     put(results, "permneti-PI10-seed0", 0.51)
     assert report(results, "--check") == 1
+
+
+def test_the_table_of_the_readme_is_renewed_and_checked(results: Path) -> None:
+    readme = results.parent / "README.md"
+    readme.write_text("Mine.\n")
+    put(results, "permneti-PI10-seed0", 0.5)
+    put(results, "permneti-PI10-small-seed0", 0.75)
+    assert report(results) == 0
+    assert readme.read_text() == "Mine.\n"
+    readme.write_text("Mine.\n<!-- results -->\nold\n<!-- /results -->\nYours.\n")
+    assert report(results, "--check") == 1
+    assert report(results) == 0
+    assert report(results, "--check") == 0
+    before, table, after = re.split("<!-- /?results -->\n", readme.read_text())
+    assert (before, after) == ("Mine.\n", "Yours.\n")
+    header, _, paper, theirs, ours = (line.split(" | ") for line in table.splitlines())
+    at = header.index("PI10")
+    assert [row[at] for row in (paper, theirs, ours)] == ["100.00", "50.00", "75.00"]
+    assert ours[header.index("PI20")] == "–"
+
+
+def test_every_row_has_a_name_of_its_own(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = rows(results, capsys)
+    assert len({(row["table"], row["row"]) for row in found}) == len(found)
 
 
 def test_the_output_is_the_same_every_time(results: Path) -> None:
@@ -488,14 +589,15 @@ def test_figures_are_measured_and_kept(results: Path, capsys: pytest.CaptureFixt
     shutil.copytree(SHIPPED / "switch-dispatch", folder / "switch-dispatch")  # in no figure
     assert report(results, "--checkpoints", str(folder)) == 0
     text = (results.parent / "RESULTS.md").read_text()
-    assert "Figure 4: the largest weight stands on the diagonal in" in text
-    assert "Figure 5: the largest value of a query's column stands on the datum" in text
+    assert "Figure 4, of `PD40`: the largest weight stands on the diagonal in" in text
+    assert "Figure 5, of `PI20`: the largest value of a query's column stands on the datum" in text
     assert "Figure 6: not measured." in text
     trained(folder / "ablation" / "last", "permneti", "PI10", "m_d")
     assert "Figure 6" not in measure.measure(folder)  # a run that is not finished
     (folder / "ablation" / "result.json").touch()
     assert report(results, "--checkpoints", str(folder)) == 0
     text = (results.parent / "RESULTS.md").read_text()
+    assert "Figure 6, of `ablation`: " in text
     assert "the fixed-vocabulary part gives data tokens" in text
     assert report(results) == 0  # without the models: what was found is kept
     assert (results.parent / "RESULTS.md").read_text() == text
@@ -505,6 +607,37 @@ def test_figures_are_measured_and_kept(results: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert report(results) == 2
     assert "figures.json: Figure 4.title: expected str" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("measured", "vocabulary", "said"),
+    [
+        (
+            1.0,
+            (),
+            "The paper shows it on the pair of key and datum in every column: this model agrees.",
+        ),
+        (0.8, (), ": this model agrees in part."),
+        (
+            0.0,
+            (0.9, -2.0, -3.0),
+            "does not agree. It says that this part prefers data: this model agrees.",
+        ),
+        (0.0, (0.9, -2.0, 1.0), "prefers data: this model does not agree."),
+    ],
+)
+def test_a_figure_agrees_with_the_paper_or_not(measured, vocabulary, said) -> None:
+    drawn = Figure("M_dp", "", measured, "x", ("a",), ("a",), ((0.0,),), "x", vocabulary)
+    assert verdict("Figure 6", drawn).endswith(said)
+
+
+def test_the_figures_that_are_drawn_say_what_other_models_show() -> None:
+    drawn = read_figures(Path(__file__).parents[1] / "results")
+    for name, figure in drawn.items():
+        assert verdict(name, figure).endswith("(`docs/log.md`).")
+    for name in ("Figure 4", "Figure 5"):
+        figure = drawn[name]
+        assert describe(figure.checkpoint).provenance["run_name"] == figure.run
 
 
 def test_figure_4_counts_the_diagonal(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from permnet.report.content import sections
 from permnet.report.figures import read_figures, write_figures
 from permnet.report.markdown import markdown
 from permnet.report.page import page
+from permnet.report.readme import readmes
 from permnet.report.rows import collect
 from permnet.report.speed import speed_sections
 from permnet.report.switch import switch_sections
@@ -23,7 +24,8 @@ def report(
     """Write the paper's tables and figures with ours beside them.
 
     Every figure comes from the results of runs, RESULTS/runs/NAME.json, as sweeps leave them. It
-    writes RESULTS.md and report.html, one page with learning curves.
+    writes RESULTS.md and report.html, one page with learning curves, and renews the table in the
+    README.md there, if it has one between `<!-- results -->` and `<!-- /results -->`.
 
     For example:
 
@@ -59,6 +61,7 @@ def report(
         out / "RESULTS.md": markdown(said),
         out / "report.html": page(said, collected, figures),
     }
+    files |= readmes(out, collected)
     if check:
         return _check(files)
     out.mkdir(parents=True, exist_ok=True)

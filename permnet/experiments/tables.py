@@ -13,6 +13,16 @@ FULL_BUDGET = ("PD10", "PI10")
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What was seen, at its last evaluation, of a run that was cut off; no result (docs/log.md)."""
+
+    epoch: int
+    wea: float | None
+    """On the validation split; None where it still was on the plateau that training starts from."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
 class Cell:
     """A model on a benchmark: the paper's figures, if it has any, and our runs, one for a seed."""
 
@@ -25,6 +35,7 @@ class Cell:
     """The part that an ablation leaves out; None for the full model."""
     recipe: Recipe = "paper"
     note: str = ""
+    seen: Seen | None = None
 
     @property
     def name(self) -> str:
@@ -60,6 +71,7 @@ def cell(
     benchmark: str | None = None,
     without: str | None = None,
     note: str = "",
+    seen: Seen | None = None,
 ) -> Cell:
     """A cell in the paper's recipe: a preset, possibly ablated or on another benchmark."""
     run = PRESETS[preset]
@@ -76,6 +88,7 @@ def cell(
         wea,
         variant=without,
         note=note,
+        seen=seen,
     )
 
 

@@ -1,13 +1,14 @@
 """What the report says, as titles, sentences and grids of text; not how it looks."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from permnet.experiments import TABLES, switch
-from permnet.experiments.tables import PERMNETS, Table
-from permnet.report.figures import Figure
+from permnet.experiments.tables import PERMNETS, Seen, Table
+from permnet.report.figures import Figure, verdict
 from permnet.report.results import Figures, Result
-from permnet.report.rows import SOLVED, Collected, Row, directions
+from permnet.report.rows import SOLVED, Collected, Direction, Row, directions
 from permnet.tasks.benchmarks import SPLIT_SIZE
 
 INTRODUCTION = (
@@ -17,7 +18,9 @@ INTRODUCTION = (
     "seeds the worst one is shown. Brackets are 95 % Wilson intervals; the difference is ours less "
     "the paper's, and its interval that of our figure. The paper shows the best epoch for the "
     "baselines and the last one for its own models. In Tables 1 to 5 our runs of the baselines end "
-    "when all of the 10,000 validation examples are right, be it before the paper's epochs are up.",
+    "when all of the 10,000 validation examples are right, be it before the paper's epochs are up. "
+    "Seconds are those of the whole training, from the fastest seed to the slowest; many runs "
+    "shared a GPU (`sharing` in their results).",
     "`permnet sweep ROW` trains a row again, `permnet sweep table1` a table; the results of its "
     "seeds are `results/runs/ROW-seed0.json` and so on.",
 )
@@ -25,6 +28,10 @@ INTRODUCTION = (
 HEADER = (
     *("model", "benchmark", "recipe", "seeds", "WEA", "paper", "difference", "TA", "paper TA"),
     *("mean WEA", "budget", "epochs to 99 %", "seconds", "row", "remarks"),
+)
+CUT_OFF = (
+    "Cut off: the run was ended before it was tested. The WEA last seen on the validation split is "
+    "no result; it comes from `docs/log.md`."
 )
 FIGURES = ("Figure 4", "Figure 5", "Figure 6")
 
@@ -59,17 +66,29 @@ def sections(collected: Collected, figures: dict[str, Figure]) -> list[Section]:
 def _glance(collected: Collected) -> Section:
     """The PermNets' WEA, the worst seed of each recipe beside the paper's figure."""
     lines = []
-    for row in collected.rows:
-        at_paper = row.group == "cells" and row.cell.variant is None
-        if row.cell.model in PERMNETS and at_paper and row.table not in ("table6", "table7"):
-            tried = _own_recipes(row, collected)
-            best = max(tried, key=lambda own: own.worst.test.wea if own.worst else 0, default=None)
-            shown = (_wea(best), f"`{best.cell.name}`") if best else ("–", "–")
-            paper = percent(row.cell.paper_wea)
-            lines.append((row.cell.benchmark, paper, _wea(row), *shown, str(len(tried))))
+    for row, tried in permnets(collected):
+        own = best(tried)
+        shown = (_wea(own), f"`{own.cell.name}`") if own else ("–", "–")
+        paper = percent(row.cell.paper_wea)
+        lines.append((row.cell.benchmark, paper, _wea(row), *shown, str(len(tried))))
     header = ("benchmark", "paper", "ours, the paper's recipe", "ours, best own recipe", "its row",
               "own recipes tried")  # fmt: skip
     return Section("The PermNets at a glance: WEA", header, tuple(lines))
+
+
+def permnets(collected: Collected) -> list[tuple[Row, list[Row]]]:
+    """The full models at the paper's settings, each with what we tried of it in our own."""
+    return [
+        (row, _own_recipes(row, collected))
+        for row in collected.rows
+        if row.group == "cells" and row.cell.variant is None and row.cell.model in PERMNETS
+        if row.table not in ("table6", "table7")
+    ]
+
+
+def best(rows: list[Row]) -> Row | None:
+    """By the worst seed."""
+    return max(rows, key=lambda row: row.worst.test.wea if row.worst else 0, default=None)
 
 
 def _baselines(collected: Collected) -> Section:
@@ -90,14 +109,17 @@ def _baselines(collected: Collected) -> Section:
         and any(row.cell.paper_wea is not None and row.cell.paper_wea < SOLVED for row in tried)
     ]
     solved = f"Solved here, with a WEA of {100 * SOLVED:g} % or more, and not in the paper: "
-    notes = (f"{solved}{', '.join(only_here)}.",) if only_here else ()
+    notes = [f"{solved}{', '.join(only_here)}."] if only_here else []
+    if any("cut off" in text for line in lines for text in line):
+        notes.append(CUT_OFF)
     title = "The baselines at a glance: best WEA, the paper's in brackets"
-    return Section(title, ("benchmark", *models), lines, notes)
+    return Section(title, ("benchmark", *models), lines, tuple(notes))
 
 
 def _best(tried: list[Row]) -> str:
-    best = max((row.worst.test.wea for row in tried if row.worst), default=None)
-    ours = percent(best, 3) if best is not None or not tried else "not run"
+    found = best(tried)
+    cut_off = next((f"cut off: {_seen(row.cut_off)}" for row in tried if row.cut_off), "not run")
+    ours = percent(found.worst.test.wea, 3) if found and found.worst else cut_off if tried else "–"
     paper = next((row.cell.paper_wea for row in tried if row.cell.paper_wea is not None), None)
     return ours if paper is None else f"{ours} ({percent(paper)})"
 
@@ -118,7 +140,7 @@ def _own_recipes(row: Row, collected: Collected) -> list[Row]:
 def _table(table: Table, collected: Collected) -> Section:
     rows = [row for row in collected.rows if row.table == table.name]
     notes = list(table.notes)
-    if table.cells and table.more:
+    if table.cells and any(row.is_ours_alone for row in rows):
         notes.insert(0, "† Ours alone: a cell that the paper leaves empty or does not have.")
     notes += _directions(rows)
     number = table.name.removeprefix("table")
@@ -130,7 +152,7 @@ def _table(table: Table, collected: Collected) -> Section:
 def _line(row: Row, mark: bool) -> tuple[str, ...]:
     cell, worst = row.cell, row.worst
     texts = {
-        "model": row.label + (" †" if mark and row.group == "more" else ""),
+        "model": row.label + (" †" if mark and row.is_ours_alone else ""),
         "benchmark": cell.benchmark,
         "recipe": cell.recipe,
         "seeds": "0",
@@ -139,7 +161,7 @@ def _line(row: Row, mark: bool) -> tuple[str, ...]:
         "difference": _difference(row),
         "paper TA": percent(cell.paper_ta),
         "row": f"`{cell.name}`",
-        "remarks": cell.note,
+        "remarks": "; ".join(_remarks(row)),
     }
     if worst is not None:
         done, wanted = len(row.results), len(cell.runs)
@@ -149,14 +171,17 @@ def _line(row: Row, mark: bool) -> tuple[str, ...]:
             "mean WEA": percent(row.wea, 3),
             "budget": f"{worst.steps:,} steps of {worst.run.train.batch:,}",
             "epochs to 99 %": "–" if worst.epochs_to_99 is None else str(worst.epochs_to_99),
-            "seconds": f"{worst.seconds:.0f}",
-            "remarks": "; ".join(_remarks(row, worst)),
+            "seconds": seconds(row.results),
         }
     return tuple(texts.get(name, "–") for name in HEADER)
 
 
-def _remarks(row: Row, worst: Result) -> list[str]:
-    remarks = [row.cell.note] if row.cell.note else []
+def _remarks(row: Row) -> list[str]:
+    remarks, worst = [row.cell.note] if row.cell.note else [], row.worst
+    if row.cut_off:
+        remarks.append(_cut_off(row, row.cut_off))
+    if worst is None:
+        return remarks
     if row.is_baseline and not row.solved:
         remarks.append(
             f"not solved in {worst.steps:,} steps{_ended(worst)} (best validation WEA "
@@ -171,6 +196,20 @@ def _remarks(row: Row, worst: Result) -> list[str]:
     return remarks
 
 
+def _cut_off(row: Row, seen: Seen) -> str:
+    which = f"seed {seen.seed} " if len(row.cell.runs) > 1 else ""
+    run = next(iter(row.cell.runs.values()))
+    return f"no result: {which}cut off after {seen.epoch} of {run.train.epochs} epochs, " + (
+        "still on its plateau"
+        if seen.wea is None
+        else f"with {100 * seen.wea:g} % of the validation examples right"
+    )
+
+
+def _seen(seen: Seen | None) -> str:
+    return f"{100 * seen.wea:g} of validation" if seen and seen.wea is not None else "plateau"
+
+
 def _ended(result: Result) -> str:
     """Why a run did not use all of its epochs."""
     train = result.run.train
@@ -181,25 +220,39 @@ def _ended(result: Result) -> str:
 
 def _directions(rows: list[Row]) -> list[str]:
     """Where taking a part away does here what the paper says, and where not; by recipe."""
-    settings = {"paper": "At the paper's settings", "ours": "At our own"}
-    words = {True: "falls", False: "holds"}
+    settings = {"paper": "at the paper's settings", "ours": "at our own"}
     notes = []
     for recipe, where in settings.items():
-        checked = [found for found in directions(rows) if found[0].cell.recipe == recipe]
-        if not checked:
-            continue
-        differing = [
-            f"{row.label} on {row.cell.benchmark} it {words[paper]} in the paper "
-            f"and {words[ours]} here" + (f" (`{row.cell.name}`)" if recipe == "ours" else "")
-            for row, paper, ours in checked
-            if paper != ours
-        ]
-        note = (
-            f"{where}, {len(checked) - len(differing)} of {len(checked)} ablations go the way the "
-            "paper says: against the full model WEA falls by 1 point or more, or holds"
-        )
-        notes.append(note + ("." if not differing else "; but " + ", ".join(differing) + "."))
+        found = [one for one in directions(rows) if one.row.cell.recipe == recipe]
+        checked = [one for one in found if one.ours is not None]
+        left = [one.row for one in found if one.ours is None]
+        if checked:
+            notes.append(f"{where.capitalize()}, {_compared(checked)}")
+        if left:
+            notes.append(
+                f"Not counted {where}, since the full model's worst seed is itself 1 point or more "
+                f"below the paper's: {', '.join(map(_where, left))} ({len(left)})."
+            )
     return notes
+
+
+def _compared(checked: list[Direction]) -> str:
+    words = {True: "falls", False: "holds"}
+    differing = [
+        f"{_where(one.row)} it {words[one.paper]} in the paper and {words[bool(one.ours)]} here"
+        for one in checked
+        if one.paper != one.ours
+    ]
+    return (
+        f"{len(checked) - len(differing)} of {len(checked)} ablations go the way the paper says: "
+        "against the full model, at the worst of the seeds that both have, WEA falls by 1 point or "
+        "more, or holds" + ("." if not differing else "; but " + ", ".join(differing) + ".")
+    )
+
+
+def _where(row: Row) -> str:
+    name = f" (`{row.cell.name}`)" if row.cell.recipe == "ours" else ""
+    return f"{row.label} on {row.cell.benchmark}{name}"
 
 
 def _others(others: tuple[Result, ...]) -> list[Section]:
@@ -213,7 +266,7 @@ def _others(others: tuple[Result, ...]) -> list[Section]:
             with_interval(result.test),
             percent(result.test.ta, 3),
             f"{result.steps:,}",
-            f"{result.seconds:.0f}",
+            seconds((result,)),
         )
         for result in others
     )
@@ -222,7 +275,9 @@ def _others(others: tuple[Result, ...]) -> list[Section]:
 
 def _figures(figures: dict[str, Figure]) -> Section:
     notes = tuple(
-        f"{name}: {figures[name].claim}" if name in figures else f"{name}: not measured."
+        f"{name}, of `{figures[name].run}`: {figures[name].claim} {verdict(name, figures[name])}"
+        if name in figures
+        else f"{name}: not measured."
         for name in FIGURES
     )
     return Section("What the trained models look like inside", notes=notes, key="figures")
@@ -239,7 +294,22 @@ def percent(value: float | None, digits: int = 2) -> str:
 
 
 def _wea(row: Row) -> str:
-    return with_interval(row.worst.test) if row.worst else "not run"
+    if row.worst is None:
+        return "cut off" if row.cut_off else "not run"
+    return with_interval(row.worst.test)
+
+
+def seconds(results: Iterable[Result]) -> str:
+    """Of the fastest run and the slowest, on GPUs and on CPUs apart."""
+    kinds: dict[str, list[float]] = {"GPU": [], "CPU": []}
+    for result in results:
+        kinds["CPU" if result.device == "cpu" else "GPU"].append(result.seconds)
+    return "; ".join(f"{_span(found)} {kind}" for kind, found in kinds.items() if found)
+
+
+def _span(values: list[float]) -> str:
+    low, high = f"{min(values):,.0f}", f"{max(values):,.0f}"
+    return low if low == high else f"{low}–{high}"
 
 
 def with_interval(figures: Figures) -> str:

@@ -10,11 +10,11 @@ def markdown(sections: Iterable[Section]) -> str:
     for section in sections:
         blocks.append(f"## {section.title}")
         if section.header:
-            blocks.append(_grid(section.header, section.rows))
+            blocks.append(grid(section.header, section.rows))
         blocks.extend(section.notes)
     return "\n\n".join(blocks) + "\n"
 
 
-def _grid(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def grid(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -50,6 +50,11 @@ def _checkpoints(folder: Path) -> Iterator[tuple[tuple[str, str, str | None], Pa
         yield (run.model.name, find(run.benchmark).name, run.model.without), path
 
 
+def _run_name(trained: Checkpoint, name: str) -> str:
+    """A shipped model says which run it is; a run's folder is called after it."""
+    return str(trained.provenance.get("run_name", name.removesuffix("/last")))
+
+
 def index_embedding(trained: Checkpoint, name: str) -> Figure:
     """Figure 4: the offset that each token means to PermNetD. Index tokens are the last rows."""
     weight = trained.model.get_parameter("resolver.emb_ind.weight").detach()
@@ -66,6 +71,7 @@ def index_embedding(trained: Checkpoint, name: str) -> Figure:
         rows=tuple(trained.vocab.name(i) for i in range(len(trained.vocab))),
         columns=tuple(map(str, range(size))),
         matrix=_rounded(weight),
+        run=_run_name(trained, name),
     )
 
 
@@ -82,6 +88,7 @@ def references(trained: Checkpoint, name: str) -> Figure:
         rows=seen.tokens[0],
         columns=seen.tokens[0],
         matrix=_rounded(seen.m_dp[0]),
+        run=_run_name(trained, name),
     )
 
 
@@ -101,6 +108,8 @@ def without_m_d(trained: Checkpoint, name: str) -> Figure:
         rows=seen.tokens[0],
         columns=seen.tokens[0],
         matrix=_rounded(seen.m_dp[0]),
+        run=_run_name(trained, name),
+        vocabulary=tuple(round(value, 2) for value in (data, keys, special)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from permnet.config import Run
 from permnet.errors import PermnetError
 from permnet.experiments import TABLES
-from permnet.experiments.tables import PERMNETS, Cell, Table
+from permnet.experiments.tables import PERMNETS, Cell, Seen, Table
 from permnet.report.results import Result, read_results
 from permnet.tasks.switch.benchmark import is_switch
 
@@ -33,6 +33,16 @@ class Row:
         return min(self.results, key=lambda r: (r.test.wea, r.test.ta), default=None)
 
     @property
+    def seeds(self) -> list[int]:
+        return [result.run.train.seed for result in self.results]
+
+    @property
+    def cut_off(self) -> Seen | None:
+        """What was seen of a run that has no result; None once it has one."""
+        seen = self.cell.seen
+        return seen if seen and seen.seed not in self.seeds else None
+
+    @property
     def ta(self) -> float | None:
         """The mean over the seeds."""
         return fmean(result.test.ta for result in self.results) if self.results else None
@@ -49,6 +59,11 @@ class Row:
     @property
     def is_baseline(self) -> bool:
         return self.cell.model not in PERMNETS
+
+    @property
+    def is_ours_alone(self) -> bool:
+        """Whether the paper has no figure to hold it against."""
+        return self.group != "cells" and self.cell.paper_wea is None
 
     @property
     def label(self) -> str:
@@ -77,7 +92,7 @@ class Row:
             "variant": cell.variant,
             "recipe": cell.recipe,
             "track": worst.track if worst else None,
-            "seeds": [result.run.train.seed for result in self.results],
+            "seeds": self.seeds,
             "ta": self.ta,
             "wea": self.wea,
             "wea_worst_seed": worst.test.wea if worst else None,
@@ -93,6 +108,7 @@ class Row:
             "data_sha256": worst.data_sha256 if worst else None,
             "file": worst.file if worst else None,
             **(self._of_switches() if is_switch(cell.benchmark) else {}),
+            "row": cell.name,
         }
 
     def _of_switches(self) -> dict[str, Any]:
@@ -172,8 +188,18 @@ def _differing(found: Run, wanted: Run) -> str | None:
     return None
 
 
-def directions(rows: list[Row]) -> list[tuple[Row, bool, bool]]:
-    """For each ablation that the paper and we both ran: does WEA fall there, does it here.
+@dataclass(frozen=True)
+class Direction:
+    """Whether WEA falls without a part, in the paper and here."""
+
+    row: Row
+    paper: bool
+    ours: bool | None
+    """None where the full model itself falls short of the paper's, so that nothing is told."""
+
+
+def directions(rows: list[Row]) -> list[Direction]:
+    """Of each ablation that the paper and we both ran.
 
     Against the full model in the same recipe.
     """
@@ -186,9 +212,19 @@ def directions(rows: list[Row]) -> list[tuple[Row, bool, bool]]:
         if row.cell.paper_wea is None or base.cell.paper_wea is None:
             continue
         paper = base.cell.paper_wea - row.cell.paper_wea >= FALL
-        ours = base.worst.test.wea - row.worst.test.wea >= FALL
-        found.append((row, paper, ours))
+        short = base.cell.paper_wea - base.worst.test.wea >= FALL
+        found.append(Direction(row, paper, None if short else _falls(base, row)))
     return found
+
+
+def _falls(base: Row, row: Row) -> bool:
+    """At the worst of the seeds that both have: of more seeds the worst is worse by chance."""
+    both = {*base.seeds} & {*row.seeds} or {*base.seeds, *row.seeds}
+    whole, without = (
+        min(result.test.wea for result in one.results if result.run.train.seed in both)
+        for one in (base, row)
+    )
+    return whole - without >= FALL
 
 
 def _in_recipe(row: Row) -> tuple[str, str]:

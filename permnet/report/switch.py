@@ -1,7 +1,7 @@
 """What the report says of the switch sets: whole programs, skeletons, recompiled, by cases."""
 
 from permnet.experiments import switch
-from permnet.report.content import Section, percent, with_interval
+from permnet.report.content import Section, percent, seconds, with_interval
 from permnet.report.results import Figures, Result, Tested
 from permnet.report.rows import Collected, Row
 from permnet.tasks.switch.benchmark import scored_on
@@ -63,7 +63,7 @@ def _lines(row: Row) -> list[tuple[str, ...]]:
                 "recompiles": percent(figures.recompiles, 3),
                 "examples": f"{figures.count:,}",
                 "budget": f"{result.steps:,} steps of {result.run.train.batch:,}",
-                "seconds": f"{result.seconds:.0f}",
+                "seconds": seconds(row.results),
                 "remarks": "; ".join(filter(None, (cell.note, _validation(result)))),
             }
         lines.append(tuple(texts.get(column, "–") for column in HEADER))
