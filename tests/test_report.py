@@ -304,7 +304,7 @@ def test_the_direction_of_an_ablation(
     put(folder, "permneti-PI10-without-mlogsoft-seed0", ablated / 1000)
     assert report(folder) == 0
     text = (folder.parent / "RESULTS.md").read_text()
-    if 1.0 - base / 1000 >= 0.01:  # the paper's full model has all of them
+    if 1.0 - max(base, ablated) / 1000 >= 0.01:  # the paper's full model has all of them
         assert "ablations go the way" not in text
         assert "below the paper's: without mlogsoft on PI10 (1)." in text
         return
@@ -341,6 +341,16 @@ def test_an_ablation_is_held_against_the_same_seeds(results: Path) -> None:
     put(results, "permneti-PI10-seed2", 0.9)
     assert report(results) == 0
     assert "Not counted at the paper's settings, since the full model's worst seed" in text(results)
+
+
+def test_an_ablation_that_works_refutes_the_paper_though_the_full_model_fails(results: Path) -> None:
+    put(results, "permneti-PI20-seed0", 0.9)
+    put(results, "permneti-PI20-without-mlogsoft-seed0", 1.0)  # 0 in the paper
+    put(results, "permneti-PI20-without-attn-seed0", 1.0)  # 100 in the paper
+    assert report(results) == 0
+    assert "0 of 1 ablations" in text(results)
+    assert "without mlogsoft on PI20 it falls in the paper and holds here" in text(results)
+    assert "below the paper's: without attn on PI20 (1)." in text(results)
 
 
 def test_at_a_glance_the_best_own_recipe_stands_beside_the_paper_s(results: Path) -> None:

@@ -195,7 +195,7 @@ class Direction:
     row: Row
     paper: bool
     ours: bool | None
-    """None where the full model itself falls short of the paper's, so that nothing is told."""
+    """None where the full model falls short of the paper's, so that nothing is told."""
 
 
 def directions(rows: list[Row]) -> list[Direction]:
@@ -213,7 +213,10 @@ def directions(rows: list[Row]) -> list[Direction]:
             continue
         paper = base.cell.paper_wea - row.cell.paper_wea >= FALL
         short = base.cell.paper_wea - base.worst.test.wea >= FALL
-        found.append(Direction(row, paper, None if short else _falls(base, row)))
+        # What does as well as the paper's full model has not fallen, whatever ours does.
+        refuted = paper and base.cell.paper_wea - row.worst.test.wea < FALL
+        told = refuted or not short
+        found.append(Direction(row, paper, _falls(base, row) if told else None))
     return found
 
 
