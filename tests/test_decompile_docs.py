@@ -1,23 +1,14 @@
 """The tables of docs/decompile.md say what the results say."""
 
-import json
-from pathlib import Path
+from functools import partial
 
-ROOT = Path(__file__).parents[1]
+from tests import pages
+from tests.pages import ROOT, results
+
 SHIPPED, EXTENDED = "copy-decompiler switch-20", "decompiler switch-20"
 SETS = ("switch-6", "switch-10", "switch-20")
 PAGE = (ROOT / "docs" / "decompile.md").read_text()
-
-
-def results(name: str) -> dict:
-    return json.loads((ROOT / "results" / f"{name}.json").read_text())
-
-
-def table(name: str) -> list[list[str]]:
-    """The cells of the rows under the heading."""
-    block = PAGE.partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0]
-    lines = block.strip().splitlines()[2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+table = partial(pages.table, PAGE)
 
 
 def test_verification() -> None:

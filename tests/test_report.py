@@ -343,7 +343,9 @@ def test_an_ablation_is_held_against_the_same_seeds(results: Path) -> None:
     assert "Not counted at the paper's settings, since the full model's worst seed" in text(results)
 
 
-def test_an_ablation_that_works_refutes_the_paper_though_the_full_model_fails(results: Path) -> None:
+def test_an_ablation_that_works_refutes_the_paper_though_the_full_model_fails(
+    results: Path,
+) -> None:
     put(results, "permneti-PI20-seed0", 0.9)
     put(results, "permneti-PI20-without-mlogsoft-seed0", 1.0)  # 0 in the paper
     put(results, "permneti-PI20-without-attn-seed0", 1.0)  # 100 in the paper
