@@ -160,6 +160,7 @@ def check(
     lengths = (0, *c.grow, longest)
     rules = (
         ("epochs", c.epochs >= 1, "1 or more"),
+        ("examples", c.examples >= 1, "1 or more"),
         ("batch", 1 <= c.batch <= c.examples, f"1 to {c.examples}, the number of examples"),
         ("batch", c.batch % processes == 0, f"a multiple of the {processes} processes"),
         ("rate", 0 < c.rate < math.inf, "above 0"),
