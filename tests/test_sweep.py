@@ -1,9 +1,11 @@
 """Sweeps: what is done, skipped, resumed, shared out and carried home."""
 
+import fcntl
 import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 import tarfile
 import threading
@@ -16,10 +18,12 @@ import pytest
 
 import permnet.fit
 import permnet.sweep
+import permnet.worker
 from permnet.cli import main
 from permnet.config import Run, to_json
 from permnet.errors import PermnetError
 from permnet.experiments import SWEEPS
+from permnet.runfolder import RunFolder, wait_until_free
 from permnet.sweep import Outcome, plan, sweep
 from permnet.tasks.find import find
 from tests.test_train import do, small
@@ -140,6 +144,62 @@ def test_sigterm_stops_all_runs_with_checkpoints(tmp_path: Path) -> None:
     assert sorted(outcome.unfinished) == list(RUNS)
     assert not outcome.failed
     assert [p.status for p in plan(runs, tmp_path)] == ["started", "started", "new"]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.test_sweep import ENDLESS, run
+run(ENDLESS, Path(sys.argv[1]))
+"""
+ENDLESS = {"run0": replace(RUNS["run0"], train=replace(RUNS["run0"].train, epochs=10**6))}
+
+
+def steps_saved(folder: Path) -> int:
+    """The steps of the last checkpoint, 0 if there is none or it is just being replaced."""
+    try:
+        return int(json.loads((folder / "last" / "position.json").read_text())["step"])
+    except OSError:
+        return 0
+
+
+def test_after_a_kill_the_worker_ends_too_and_the_same_sweep_goes_on(tmp_path: Path) -> None:
+    root, folder = Path(__file__).parent.parent, tmp_path / "run0"
+    sweeping = [subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=root)]
+    try:
+        while not steps_saved(folder):
+            assert sweeping[0].poll() is None
+            time.sleep(0.05)
+        sweeping[0].kill()
+        sweeping[0].wait()
+        wait_until_free(folder, 120)
+        with (folder / ".lock").open("r+") as lock:  # an error if the worker still trains
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        before = steps_saved(folder)
+        assert before
+        sweeping.append(subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=root))
+        while steps_saved(folder) <= before:
+            assert sweeping[1].poll() is None
+            time.sleep(0.05)
+        sweeping[1].terminate()
+        assert sweeping[1].wait() == 0
+    finally:
+        for process in sweeping:
+            process.kill()
+            process.wait()
+    assert (tmp_path / "sweep.tar.gz").exists()
+
+
+def test_a_worker_waits_for_another_that_is_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ending = RunFolder(tmp_path / "run0", RUNS["run0"], {"data_sha256": {}}, resume=False)
+    (tmp_path / "run0" / "run.json").unlink()
+    monkeypatch.setattr(time, "sleep", lambda _: ending.close())
+    job = {"run": to_json(RUNS["run0"]), "folder": str(tmp_path / "run0"), "data": None}
+    job |= {"deadline": None, "device": "cpu", "sharing": 1, "test_limit": 20, "origin": None}
+    assert permnet.worker._answer(job)["status"] == "finished"
+    assert "another process is training in" in capsys.readouterr().err
 
 
 def test_shards_are_a_partition(tmp_path: Path) -> None:
