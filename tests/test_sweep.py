@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import permnet.fit
 import permnet.sweep
@@ -227,14 +228,33 @@ def test_the_dry_run_prints_the_list(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_bad_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["tabel1"], "did you mean table1"),
+        ([""], "unknown sweep '' (known: smoke"),
         (["smoke", "--shard", "one"], "a shard is i/n, such as 2/8, not 'one'"),
         (["smoke", "--shard", "3/2"], "with i from 1 to n, not 3/2"),
         (["smoke", "--parallel", "0"], "parallel is 1 or more, not 0"),
         (["smoke", "--beside", "-1"], "beside is 0 or more, not -1"),
+        (["smoke", "--time-budget", "-5"], "time_budget is above 0 seconds, not -5"),
     ):
-        assert main(["sweep", *arguments, "--out", str(tmp_path / "out")]) == 2
-        assert message in capsys.readouterr().err
+        for also in ([], ["--dry-run"]):
+            assert main(["sweep", *arguments, "--out", str(tmp_path / "out"), *also]) == 2
+            assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_what_no_run_could_do_is_refused_once_before_any_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert main(["sweep", "smoke", "--out", str(tmp_path / "out"), "--device", "cuda"]) == 2
+    message = "permnet: error: this machine has no GPU: leave out --device cuda\n"
+    assert capsys.readouterr() == ("", message)
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert main(["sweep", "smoke", "--out", str(out)]) == 2
+        told = capsys.readouterr().err
+        assert told.startswith(f"permnet: error: cannot write {out}: ")
+        assert told.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_every_listed_run_is_of_a_known_benchmark() -> None:
