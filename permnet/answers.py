@@ -13,7 +13,7 @@ from permnet.build import FIXED_LENGTH
 from permnet.checkpoint import Checkpoint, Description, describe, load, shipped
 from permnet.decode import Answers, greedy
 from permnet.errors import PermnetError
-from permnet.tasks.permutation import NOISE, Parsed, Task, parse
+from permnet.tasks.permutation import NOISE, Kind, Parsed, Task, parse
 from permnet.vocab import EOS, SOS, SPECIALS, Vocab, data_names
 
 LONGEST_TEXT = 1_000_000  # characters; the longest question of any benchmark has under 2,000
@@ -124,19 +124,68 @@ class Shipped:
 
     def choose(self, text: str) -> str:
         """The name of the smallest model that was trained for the like of this text."""
-        reasons = defaultdict(list)
+        refusals = {}
         for name, about in self._known.items():
             try:
                 _check_likeness(read(text, about).parsed, _task(about))
                 return name
             except PermnetError as error:
-                reasons[str(error)].append(name)
-        if len(reasons) == 1:  # wrong for every model: it is the question
-            raise PermnetError(next(iter(reasons)))
-        raise PermnetError(
-            "no shipped model covers the question: "
-            + "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
-        )
+                refusals[name] = str(error)
+        raise PermnetError(self._refusal(text, refusals))
+
+    def _refusal(self, text: str, refusals: dict[str, str]) -> str:
+        """What the models say that come nearest, by the form of the question, then its length."""
+        if len(set(refusals.values())) == 1:  # wrong for every model: it is the question
+            return next(iter(refusals.values()))
+        kind, count = _form(text)
+        every = {name: _task(about) for name, about in self._known.items()}
+        direct = kind == "direct"
+        tasks = {n: task for n, task in every.items() if (task.kind == "direct") == direct}
+        reasons = defaultdict(list)
+        for name, task in tasks.items():
+            if task.shortest <= count <= task.longest:
+                reasons[refusals[name]].append(name)
+        if not reasons:
+            return f"no shipped model covers {kind} references to {_no_such_length(count, tasks)}"
+        said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+        return f"no shipped model covers the question: {said}"
+
+
+def _form(text: str) -> tuple[Kind, int]:
+    """How a question refers to its data, and how many they are."""
+    kinds: tuple[Kind, Kind] = ("indirect", "direct")
+    reasons = []
+    for kind in kinds:
+        try:
+            parsed = parse(kind, text.split())
+            both = set(parsed.data) & set(parsed.queries)
+            if kind == "direct" and both:  # rather a key is missing
+                raise PermnetError(f"{min(both)!r} stands among the data")
+            return kind, len(parsed.data)
+        except PermnetError as error:
+            reasons.append(str(error))
+    with_keys, with_indices = reasons
+    raise PermnetError(
+        "no shipped model covers the question: "
+        f"with keys, {with_keys}; with indices, {with_indices}"
+    )
+
+
+def _no_such_length(count: int, tasks: dict[str, Task]) -> str:
+    """The count, and the models whose lengths lie next to it."""
+    below = [name for name, task in tasks.items() if task.longest < count]
+    above = [name for name, task in tasks.items() if task.shortest > count]
+    nearest = [max(below, key=lambda name: tasks[name].longest)] if below else []
+    nearest += [min(above, key=lambda name: tasks[name].shortest)] if above else []
+    near = " and ".join(f"{name} with {_lengths(tasks[name])}" for name in nearest)
+    if not near:
+        return f"{count} data"
+    return f"{count} data: {'next to them are' if above else 'the longest is'} {near}"
+
+
+def _lengths(task: Task) -> str:
+    same = task.shortest == task.longest
+    return f"{task.longest}" if same else f"{task.shortest} to {task.longest}"
 
 
 @overload
@@ -190,8 +239,7 @@ def _check_size(parsed: Parsed, task: Task) -> None:
     for what, part in (("data", parsed.data), ("queries", parsed.queries)):
         if len(part) > task.longest:
             raise PermnetError(
-                f"the question has {len(part)} {what}, the model was built for up to "
-                f"{task.longest}: choose a larger one"
+                f"the question has {len(part)} {what}, the model was built for up to {task.longest}"
             )
 
 
@@ -206,11 +254,20 @@ def _check_roles(parsed: Parsed, task: Task, vocab: Vocab) -> None:
             raise PermnetError(f"{token!r} stands for a key, but is a datum to this model")
 
 
+def unlike(text: str, about: Description) -> str | None:
+    """What the model was trained on that this text, which it can read, is not."""
+    try:
+        _check_likeness(read(text, about).parsed, _task(about))
+    except PermnetError as error:
+        return str(error)
+    return None
+
+
 def _check_likeness(parsed: Parsed, task: Task) -> None:
     """Refuses what the task never asks: a model may answer it, but nobody taught it to."""
     count = len(parsed.data)
     if count < task.shortest:
-        raise PermnetError(f"trained on {task.shortest} data or more, not {count}")
+        raise PermnetError(f"trained on {_lengths(task)} data, not {count}")
     if len(parsed.queries) != count:
         raise PermnetError(
             f"trained on as many queries as data, not {len(parsed.queries)} for {count}"

@@ -21,5 +21,5 @@ def unknown(
     names = list(known)
     folded = {n.lower(): n for n in (*names, *unlisted)}
     near = [folded[n] for n in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)]
-    hint = f" did you mean {', '.join(near)}?" if near else ""
-    return PermnetError(f"unknown {kind} {name!r}:{hint} (known: {', '.join(names)})")
+    hint = f": did you mean {', '.join(near)}?" if near else ""
+    return PermnetError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

@@ -16,6 +16,8 @@ import fcntl
 import json
 import os
 import shutil
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -208,6 +210,28 @@ class RunFolder:
             raise PermnetError(f"cannot resume: {path} has {len(there)} lines of {lines}")
         if len(there) > lines:
             _write_text(path, "".join(there[:lines]))
+
+
+def wait_until_free(path: Path, seconds: float) -> None:
+    """Gives a process that trains in the folder, and may be ending, so long to end."""
+    until, told = time.monotonic() + seconds, False
+    while _is_locked(path / LOCK) and time.monotonic() < until:
+        if not told:
+            waiting = f"another process is training in {path}: waiting up to {seconds:.0f} s"
+            print(waiting, file=sys.stderr, flush=True)
+        told = True
+        time.sleep(0.2)
+
+
+def _is_locked(lock: Path) -> bool:
+    try:
+        with lock.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # there is none; what else may be wrong is said when it is taken
+        return False
+    return False
 
 
 def _differences(

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -112,13 +113,10 @@ def sweep(
     keep the others from going on. A SIGTERM stops them all at once, with checkpoints. `beside` runs
     of other sweeps use the device meanwhile. `data` is the folder of the switch sets' data.
     """
-    if parallel < 1:
-        raise PermnetError(f"parallel is 1 or more, not {parallel}")
-    if beside < 0:
-        raise PermnetError(f"beside is 0 or more, not {beside}")
-    if time_budget is not None and not time_budget > 0:
-        raise PermnetError(f"time_budget is above 0 seconds, not {time_budget}")
+    check(parallel, beside, time_budget)
     planned = plan(runs, folder, shard, missing=missing)
+    _check_device(device)
+    _check_writable(folder)
     deadline = None
     if time_budget is not None:  # a little is kept for the archive
         deadline = time.time() + time_budget - min(0.05 * time_budget, LEAVING)
@@ -143,6 +141,35 @@ def sweep(
     label = f"{name}-{shard[0]}of{shard[1]}" if shard[1] > 1 else name
     outcome.archive = _archive(folder / f"{label}.tar.gz", folder, planned, carry)
     return outcome
+
+
+def check(parallel: int, beside: int, time_budget: float | None) -> None:
+    """Refuses numbers with which no sweep can be done."""
+    if parallel < 1:
+        raise PermnetError(f"parallel is 1 or more, not {parallel}")
+    if beside < 0:
+        raise PermnetError(f"beside is 0 or more, not {beside}")
+    if time_budget is not None and not time_budget > 0:
+        raise PermnetError(f"time_budget is above 0 seconds, not {time_budget}")
+
+
+def _check_device(device: str) -> None:
+    """Refuses a GPU that is not there once, and not for every run."""
+    if device != "cuda":
+        return
+    import torch  # which the sweep itself does without
+
+    if not torch.cuda.device_count():
+        raise PermnetError("this machine has no GPU: leave out --device cuda")
+
+
+def _check_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise PermnetError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
 def label_of(runs: Runs) -> str:

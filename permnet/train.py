@@ -5,9 +5,7 @@
 `fit.py` is the loop, `step.py` one step of it, `runfolder.py` what is kept on disk.
 """
 
-import itertools
 import logging
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from permnet.errors import PermnetError
 from permnet.fit import Clock, Trainer, on_first
 from permnet.provenance import provenance
 from permnet.runfolder import RunFolder, Saved
+from permnet.settings import check_processes, check_settings
 from permnet.tasks.benchmarks import SPLITS, Benchmark
 from permnet.tasks.find import find
 from permnet.tasks.switch.benchmark import SwitchBenchmark
@@ -58,10 +57,7 @@ def train(
     many times longer. `test_limit` tests on the first so many examples only. `origin` is what the
     result says of its `command` instead of this process's own.
     """
-    if time_budget is not None and not time_budget > 0:
-        raise PermnetError(f"time_budget is above 0 seconds, not {time_budget}")
-    if devices < 1 or nodes < 1:
-        raise PermnetError(f"devices and nodes are 1 or more, not {devices} and {nodes}")
+    check_processes(devices, nodes, time_budget)
     clock = Clock(time_budget, sharing)
     bench = find(run.benchmark, data)
     check(run, bench, devices * nodes, test_limit)
@@ -152,57 +148,14 @@ def _finish(
 def check(
     run: Run, bench: Benchmark | SwitchBenchmark, processes: int, test_limit: int | None
 ) -> None:
-    """Refuses settings that cannot work, before anything is written."""
+    """Refuses what cannot work, before anything is written."""
     check_model(run.model, bench.task)
-    c, longest = run.train, bench.task.longest
-    sizes = {name: bench.size(name) for name in SPLITS}
-    drawn = isinstance(bench, Benchmark)
-    lengths = (0, *c.grow, longest)
-    rules = (
-        ("epochs", c.epochs >= 1, "1 or more"),
-        ("batch", 1 <= c.batch <= c.examples, f"1 to {c.examples}, the number of examples"),
-        ("batch", c.batch % processes == 0, f"a multiple of the {processes} processes"),
-        ("rate", 0 < c.rate < math.inf, "above 0"),
-        ("warmup", c.warmup >= 0, "0 or more"),
-        ("clip", c.clip >= 0, "0 or more"),
-        ("weight_decay", c.weight_decay >= 0, "0 or more"),
-        ("z_loss", 0 <= c.z_loss < math.inf, "0 or more"),
-        ("unseen", 0 <= c.unseen <= 1, "0 to 1"),
-        ("unseen", not c.unseen or c.reserved, "0 unless train.reserved is above 0"),
-        ("unseen", not c.unseen or drawn, "0 for switch sets, whose rare numbers have such ids"),
-        ("fresh", not c.fresh or drawn, "for permutations only"),
-        (
-            "examples",
-            c.fresh or c.examples <= sizes["train"],
-            f"at most {sizes['train']}, the split",
-        ),
-        (
-            "grow",
-            all(a < b for a, b in itertools.pairwise(lengths)),
-            f"lengths that grow, from 1 and below the full length {longest}",
-        ),
-        (
-            "grow",
-            not c.grow or run.model.without not in FIXED_LENGTH,
-            f"empty without {run.model.without}: such a model reads inputs of one length",
-        ),
-        ("grow_epochs", c.grow_epochs >= 1, "1 or more"),
-        ("stop_when_solved", 0 <= c.stop_when_solved <= 1, "0 to 1"),
-        ("patience", 0 <= c.patience <= 1, "0 to 1"),
-        ("time_limit", 0 <= c.time_limit < math.inf, "0 or more"),
-        ("evaluate_every", c.evaluate_every >= 1, "1 or more"),
-        (
-            "evaluate_limit",
-            1 <= c.evaluate_limit <= sizes["validation"],
-            f"1 to {sizes['validation']}",
-        ),
-        ("seed", c.seed >= 0, "0 or more"),
-    )
-    for name, holds, wanted in rules:
-        if not holds:
-            raise PermnetError(f"train.{name} is {wanted}, not {getattr(c, name)}")
-    if test_limit is not None and not 1 <= test_limit <= sizes["test"]:
-        raise PermnetError(f"test_limit is 1 to {sizes['test']}, not {test_limit}")
+    check_settings(run.train, bench, processes, test_limit)
+    if run.train.grow and run.model.without in FIXED_LENGTH:
+        raise PermnetError(
+            f"train.grow is empty without {run.model.without}: such a model reads inputs of one "
+            f"length, not {run.train.grow}"
+        )
 
 
 def _fabric(run: Run, device: DeviceName, devices: int, nodes: int) -> Fabric:

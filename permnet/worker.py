@@ -1,30 +1,38 @@
 """A process that trains what it is told: a JSON object in on each line, a JSON object out.
 
 `sweep.py` starts it. It lives on from run to run, since starting torch and a GPU takes as long as a
-small run. A SIGTERM ends the run it is at, with a checkpoint, and it asks for the next.
+small run. A SIGTERM ends the run it is at, with a checkpoint, and it asks for the next. When the
+process that asks dies, however that may be, it ends in the same way.
 """
 
 import contextlib
 import gc
 import json
 import os
-import sys
+import signal
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import torch
 
 from permnet.config import Run, from_json
 from permnet.errors import PermnetError
+from permnet.runfolder import wait_until_free
 from permnet.train import train
+
+ENDING = 60.0
+"""Seconds that a process which trains in the folder already, and may be ending, is given."""
 
 
 def main() -> None:
     # Answers alone go to standard output: what libraries print there goes to standard error.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    for line in sys.stdin:
+    for line in _requests():
         answers.write(json.dumps(_answer(json.loads(line))) + "\n")
         answers.flush()
         gc.collect()
@@ -32,9 +40,29 @@ def main() -> None:
             torch.cuda.empty_cache()
 
 
+def _requests() -> Iterator[bytes]:
+    """The lines of standard input, at whose end the run under way ends too, as on a SIGTERM.
+
+    Its other end is held by the process that asks alone, and the system closes it with that.
+    """
+    lines: SimpleQueue[bytes] = SimpleQueue()
+
+    def listen() -> None:
+        # Unbuffered: a thread that waits in a buffer's lock when Python ends would abort it.
+        with open(0, "rb", buffering=0, closefd=False) as stream:
+            while line := stream.readline():
+                lines.put(line)
+        lines.put(b"")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=listen, daemon=True).start()
+    return iter(lines.get, b"")
+
+
 def _answer(job: dict[str, Any]) -> dict[str, Any]:
-    folder = Path(job["folder"])
-    left = None if job["deadline"] is None else job["deadline"] - time.time()
+    folder, deadline = Path(job["folder"]), job["deadline"]
+    wait_until_free(folder, ENDING if deadline is None else min(ENDING, deadline - time.time()))
+    left = None if deadline is None else deadline - time.time()
     if left is not None and left <= 0:  # it went by while this process started
         return {"status": "unfinished"}
     try:

@@ -49,7 +49,7 @@ def test_names() -> None:
     [
         ("PI21", "unknown benchmark 'PI21': did you mean PI20"),
         ("", "unknown benchmark ''"),
-        ("PI20@2", r"unknown version of PI20 '2': \(known: 1\)"),
+        ("PI20@2", r"unknown version of PI20 '2' \(known: 1\)"),
         ("PI20@", "unknown version of PI20 ''"),
         ("PI20@1@1", "unknown version of PI20 '1@1'"),
     ],

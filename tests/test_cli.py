@@ -101,6 +101,25 @@ def test_a_bad_line_is_empty_and_the_rest_is_answered(shipped: Path, capsys, mon
     assert "text 1: " in capsys.readouterr().err
 
 
+def test_a_named_model_warns_once_of_what_it_was_not_trained_on(shipped: Path, capsys) -> None:
+    told = "permnet: warning: {}the model was trained on {}: answers to the like may be wrong\n"
+    run = Run("PI10", ModelConfig(embedding=8, hidden=4))
+    task = benchmark("PI10").task
+    save(shipped / "PI10", build(run.model, task.vocab(), task), run, task.vocab(), {})
+    assert main(["resolve", "--model", "PI10", QUESTIONS[0]]) == 0
+    out, err = capsys.readouterr()
+    assert out == " ".join(Resolver.load("PI10")(QUESTIONS[0]).tokens) + "\n"
+    assert err == told.format("", "10 data, not 3")
+    texts = ["a 1 b 2 <sep> 2 1", "a 1 b 2 <sep> 2", "a 1 a 2 <sep> 2 1"]
+    assert main(["resolve", "--model", "PI1-4", *texts]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [" ".join(a.tokens) for a in Resolver.load("PI1-4")(texts)]
+    assert err == told.format("text 2: ", "as many queries as data, not 1 for 2")
+    assert main(["resolve", "--model", "PI1-4", texts[0]]) == 0
+    assert main(["resolve", texts[0]]) == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

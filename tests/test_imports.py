@@ -22,6 +22,7 @@ ORDER = (
     "kernels",
     "models",
     "config",
+    "settings",
     "build",
     "decode",
     "metrics",
@@ -107,6 +108,16 @@ def test_answering_does_not_load_torchs_compiler() -> None:
         "import permnet, sys\n"
         "permnet.resolve('a 1 b 2 <sep> 2 1')\n"
         "assert 'torch._dynamo' not in sys.modules"
+    )
+
+
+def test_bad_settings_are_refused_without_torch() -> None:
+    fresh(
+        "import sys\n"
+        "from permnet.cli import main\n"
+        "for bad in ('--train.rate', '--devices', '--time-budget', '--test-limit'):\n"
+        "    assert main(['train', 'PI10', '--out', '/nowhere', bad, '-1']) == 2\n"
+        "assert 'torch' not in sys.modules"
     )
 
 

@@ -23,7 +23,7 @@ from permnet.models import MODELS
 from permnet.models.base import Seq2Seq, Step
 from permnet.tasks.benchmarks import benchmark
 from permnet.tasks.permutation import Task
-from permnet.vocab import EOS, SEP
+from permnet.vocab import EOS, SEP, data_names
 
 ROOT = Path(__file__).parent.parent
 SMALL = {"embedding": 8, "hidden": 4, "layers": 1, "heads": 2, "head_size": 4}
@@ -211,8 +211,53 @@ def test_the_smallest_that_covers_answers(tmp_path: Path, monkeypatch) -> None:
     for text, name in texts.items():
         assert resolve(text) == Resolver.load(name)(text)
     assert resolve(list(texts)) == [resolve(text, model=name) for text, name in texts.items()]
-    with pytest.raises(PermnetError, match=r"no shipped model covers .*PI1-4.*PI10: trained on 10"):
+    with pytest.raises(PermnetError) as refused:
         resolve("a 1 b 2 c 3 d 4 e 5 <sep> 1 2 3 4 5")
+    assert str(refused.value) == (
+        "no shipped model covers indirect references to 5 data: "
+        "next to them are PI1-4 with 1 to 4 and PI10 with 10"
+    )
+
+
+NAMES = data_names(101)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f"{' '.join(NAMES)} <sep> {' '.join(map(str, range(101)))}",
+            "direct references to 101 data: the longest is PD100 with 100",
+        ),
+        (
+            f"{' '.join(f'{x} {x}k' for x in NAMES)} <sep> {NAMES[0]}k",
+            "indirect references to 101 data: the longest is PI100 with 100",
+        ),
+        (
+            "a b c <sep> 1 9",
+            "the question: with keys, datum 'c' has no key: 3 tokens before <sep>; "
+            "with indices, index '9' is out of range: 3 data have 0…2",
+        ),
+        (
+            "a 1 b <sep> 1",
+            "the question: with keys, datum 'b' has no key: 3 tokens before <sep>; "
+            "with indices, '1' stands among the data",
+        ),
+    ],
+)
+def test_a_refusal_says_the_nearest_reason_alone(text: str, message: str) -> None:
+    with pytest.raises(PermnetError) as refused:
+        Shipped().choose(text)
+    assert str(refused.value) == f"no shipped model covers {message}"
+
+
+def test_without_a_model_of_that_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for where in ("PD1-4", "PD10"):
+        made = small(where, "permnetd").checkpoint
+        save(tmp_path / where, made.model, made.run, made.task.vocab(2), {})
+    monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path)
+    with pytest.raises(PermnetError, match=r"covers indirect references to 5 data$"):
+        resolve("a 1 b 2 c 3 d 0 e 4 <sep> 4 3 2 1 0")
 
 
 @pytest.mark.parametrize(

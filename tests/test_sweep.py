@@ -1,9 +1,11 @@
 """Sweeps: what is done, skipped, resumed, shared out and carried home."""
 
+import fcntl
 import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 import tarfile
 import threading
@@ -13,13 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import permnet.fit
 import permnet.sweep
+import permnet.worker
 from permnet.cli import main
 from permnet.config import Run, to_json
 from permnet.errors import PermnetError
 from permnet.experiments import SWEEPS
+from permnet.runfolder import RunFolder, wait_until_free
 from permnet.sweep import Outcome, plan, sweep
 from permnet.tasks.find import find
 from tests.test_train import do, small
@@ -142,6 +147,62 @@ def test_sigterm_stops_all_runs_with_checkpoints(tmp_path: Path) -> None:
     assert [p.status for p in plan(runs, tmp_path)] == ["started", "started", "new"]
 
 
+KILLED = """
+import sys
+from pathlib import Path
+from tests.test_sweep import ENDLESS, run
+run(ENDLESS, Path(sys.argv[1]))
+"""
+ENDLESS = {"run0": replace(RUNS["run0"], train=replace(RUNS["run0"].train, epochs=10**6))}
+
+
+def steps_saved(folder: Path) -> int:
+    """The steps of the last checkpoint, 0 if there is none or it is just being replaced."""
+    try:
+        return int(json.loads((folder / "last" / "position.json").read_text())["step"])
+    except OSError:
+        return 0
+
+
+def test_after_a_kill_the_worker_ends_too_and_the_same_sweep_goes_on(tmp_path: Path) -> None:
+    root, folder = Path(__file__).parent.parent, tmp_path / "run0"
+    sweeping = [subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=root)]
+    try:
+        while not steps_saved(folder):
+            assert sweeping[0].poll() is None
+            time.sleep(0.05)
+        sweeping[0].kill()
+        sweeping[0].wait()
+        wait_until_free(folder, 120)
+        with (folder / ".lock").open("r+") as lock:  # an error if the worker still trains
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        before = steps_saved(folder)
+        assert before
+        sweeping.append(subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=root))
+        while steps_saved(folder) <= before:
+            assert sweeping[1].poll() is None
+            time.sleep(0.05)
+        sweeping[1].terminate()
+        assert sweeping[1].wait() == 0
+    finally:
+        for process in sweeping:
+            process.kill()
+            process.wait()
+    assert (tmp_path / "sweep.tar.gz").exists()
+
+
+def test_a_worker_waits_for_another_that_is_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ending = RunFolder(tmp_path / "run0", RUNS["run0"], {"data_sha256": {}}, resume=False)
+    (tmp_path / "run0" / "run.json").unlink()
+    monkeypatch.setattr(time, "sleep", lambda _: ending.close())
+    job = {"run": to_json(RUNS["run0"]), "folder": str(tmp_path / "run0"), "data": None}
+    job |= {"deadline": None, "device": "cpu", "sharing": 1, "test_limit": 20, "origin": None}
+    assert permnet.worker._answer(job)["status"] == "finished"
+    assert "another process is training in" in capsys.readouterr().err
+
+
 def test_shards_are_a_partition(tmp_path: Path) -> None:
     names = [[p.name for p in plan("table1", tmp_path, (i, 4))] for i in range(1, 5)]
     assert sorted(itertools.chain(*names)) == sorted(SWEEPS["table1"])
@@ -167,14 +228,33 @@ def test_the_dry_run_prints_the_list(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_bad_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["tabel1"], "did you mean table1"),
+        ([""], "unknown sweep '' (known: smoke"),
         (["smoke", "--shard", "one"], "a shard is i/n, such as 2/8, not 'one'"),
         (["smoke", "--shard", "3/2"], "with i from 1 to n, not 3/2"),
         (["smoke", "--parallel", "0"], "parallel is 1 or more, not 0"),
         (["smoke", "--beside", "-1"], "beside is 0 or more, not -1"),
+        (["smoke", "--time-budget", "-5"], "time_budget is above 0 seconds, not -5"),
     ):
-        assert main(["sweep", *arguments, "--out", str(tmp_path / "out")]) == 2
-        assert message in capsys.readouterr().err
+        for also in ([], ["--dry-run"]):
+            assert main(["sweep", *arguments, "--out", str(tmp_path / "out"), *also]) == 2
+            assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_what_no_run_could_do_is_refused_once_before_any_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert main(["sweep", "smoke", "--out", str(tmp_path / "out"), "--device", "cuda"]) == 2
+    message = "permnet: error: this machine has no GPU: leave out --device cuda\n"
+    assert capsys.readouterr() == ("", message)
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert main(["sweep", "smoke", "--out", str(out)]) == 2
+        told = capsys.readouterr().err
+        assert told.startswith(f"permnet: error: cannot write {out}: ")
+        assert told.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_every_listed_run_is_of_a_known_benchmark() -> None:

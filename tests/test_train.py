@@ -480,6 +480,7 @@ def test_models_that_cannot_be_built_are_refused_before_anything_is_written(
     ("changes", "message"),
     [
         ({"batch": 513}, "train.batch is 1 to 512, the number of examples, not 513"),
+        ({"examples": 0}, "train.examples is 1 or more, not 0"),
         ({"examples": 100_001}, "at most 100000"),
         ({"epochs": 0}, "train.epochs is 1 or more"),
         ({"rate": math.nan}, "train.rate is above 0"),

@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 from permnet.errors import PermnetError
 
 if TYPE_CHECKING:
-    from permnet.answers import Answer
+    from permnet.answers import Answer, Resolver, Shipped
 
 BLOCK = 1024  # lines answered at once
 LONGEST_LINE = 1_000_000  # bytes
@@ -38,8 +38,9 @@ def resolve(
 
     Args:
         texts: The questions; none to read lines from standard input.
-        model: A shipped model or a checkpoint's folder, which then answers whatever it can read;
-            unless given, the smallest shipped one that was trained on questions of that form.
+        model: A shipped model or a checkpoint's folder, which then answers whatever it can read,
+            with a warning if it was trained on nothing like it; unless given, the smallest shipped
+            one that was trained on questions of that form.
         json: Print a JSON object for each: output, confidence and positions, or error.
     """
     if not texts and sys.stdin.isatty():
@@ -51,21 +52,36 @@ def resolve(
         answer = source.each(texts)[0]
         if isinstance(answer, PermnetError):
             raise answer
+        _warn(source, texts[0])
         print(_show(answer, json))
         return 0
     lines: Iterator[str | PermnetError] = iter(texts or _lines(sys.stdin.buffer))
     number = failed = 0
+    warned = False
     while block := list(islice(lines, BLOCK)):
         answers = iter(source.each([line for line in block if isinstance(line, str)]))
         for line in block:
             answer = next(answers) if isinstance(line, str) else line
             number += 1
+            place = f"{'text' if texts else 'line'} {number}: "
             if isinstance(answer, PermnetError):
                 failed += 1
-                kind = "text" if texts else "line"
-                print(f"permnet: error: {kind} {number}: {answer}", file=sys.stderr)
+                print(f"permnet: error: {place}{answer}", file=sys.stderr)
+            elif not warned and isinstance(line, str):
+                warned = _warn(source, line, place)
             print(_show(answer, json))
     return 1 if failed else 0
+
+
+def _warn(source: "Resolver | Shipped", text: str, place: str = "") -> bool:
+    """Says so if a model that was named was trained on nothing like the text."""
+    from permnet.answers import Resolver, unlike
+
+    reason = unlike(text, source.checkpoint) if isinstance(source, Resolver) else None
+    if reason:
+        told = f"the model was {reason}: answers to the like may be wrong"
+        print(f"permnet: warning: {place}{told}", file=sys.stderr)
+    return reason is not None
 
 
 def _show(answer: "Answer | PermnetError", json: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from permnet.errors import PermnetError
-from permnet.sweep import Carry, Planned, label_of, plan
+from permnet.sweep import Carry, Planned, check, label_of, plan
 from permnet.sweep import sweep as do_sweep
 
 
@@ -65,6 +65,7 @@ def sweep(
         raise PermnetError(f"a shard is i/n, such as 2/8, not {shard!r}")
     part = int(match[1]), int(match[2])
     if dry_run:
+        check(parallel, beside, time_budget)
         _print_plan(plan(names, folder, part, missing=missing))
         return 0
     outcome = do_sweep(

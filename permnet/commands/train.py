@@ -12,6 +12,7 @@ from permnet.config import ModelConfig, ModelName, Run, TrainConfig
 from permnet.errors import PermnetError, unknown
 from permnet.experiments import dispatch, switch
 from permnet.experiments.presets import PRESETS as PAPER_PRESETS
+from permnet.settings import check_processes, check_settings
 from permnet.tasks.benchmarks import Benchmark
 from permnet.tasks.dispatch import DISPATCH
 from permnet.tasks.find import find
@@ -94,6 +95,10 @@ def train(
         test_limit: Test on the first so many examples only.
     """
     run = settings(benchmark, _given(model), _given(train), preset)
+    check_processes(devices, nodes, time_budget)
+    bench = find(run.benchmark, data)
+    if isinstance(bench, Benchmark):  # to read a switch set takes time, which the budget counts
+        check_settings(run.train, bench, devices * nodes, test_limit)
     try:
         from lightning_fabric.utilities.rank_zero import rank_zero_only
 
