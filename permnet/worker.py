@@ -32,16 +32,20 @@ def main() -> None:
     # Answers alone go to standard output: what libraries print there goes to standard error.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    for line in _requests():
-        answers.write(json.dumps(_answer(json.loads(line))) + "\n")
+    busy = threading.Event()
+    for line in _requests(busy):
+        busy.set()
+        answer = _answer(json.loads(line))
+        busy.clear()
+        answers.write(json.dumps(answer) + "\n")
         answers.flush()
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
 
-def _requests() -> Iterator[bytes]:
-    """The lines of standard input, at whose end the run under way ends too, as on a SIGTERM.
+def _requests(busy: threading.Event) -> Iterator[bytes]:
+    """The lines of standard input, at whose end a run that is under way ends, as on a SIGTERM.
 
     Its other end is held by the process that asks alone, and the system closes it with that.
     """
@@ -53,7 +57,8 @@ def _requests() -> Iterator[bytes]:
             while line := stream.readline():
                 lines.put(line)
         lines.put(b"")
-        os.kill(os.getpid(), signal.SIGTERM)
+        if busy.is_set():  # else the process ends by itself, in order, as one with a GPU should
+            os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=listen, daemon=True).start()
     return iter(lines.get, b"")
