@@ -64,7 +64,7 @@ def test_every_reader_of_dispatches_is_small(name: str) -> None:
 
 
 def test_both_decompilers_have_the_same_size_data_budget_and_number_of_rates() -> None:
-    for sweep in ("switch", "switch-rates"):
+    for sweep in ("switch", "switch-rates", "switch-long"):
         runs = SWEEPS[sweep]
         for name, run in runs.items():
             other = "decompiler" if run.model.name == "copy-decompiler" else "copy-decompiler"
@@ -96,7 +96,9 @@ def test_names_are_plain_file_names_that_say_what_is_trained() -> None:
 
 @pytest.mark.parametrize(("table", "cell"), CELLS)
 def test_a_cell_trains_what_it_says(table: str, cell) -> None:
-    names = (table, "switch-rates", "switch-parts") if table == "switch" else (table,)
+    names = (
+        (table, "switch-rates", "switch-parts", "switch-long") if table == "switch" else (table,)
+    )
     assert cell.runs.keys() <= {run for name in names for run in SWEEPS[name]}
     seeds = [run.train.seed for run in cell.runs.values()]
     assert seeds == list(range(len(seeds)))

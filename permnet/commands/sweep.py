@@ -43,8 +43,8 @@ def sweep(
 
     Args:
         names: The lists: smoke, table1 to table7, noise, worth, paper-permnets, baselines, ours,
-            rates, switch, switch-rates, switch-parts, dispatch, dispatch-rates; or a row of a
-            table, such as permneti-PI10, or one of its runs, permneti-PI10-seed0.
+            rates, switch, switch-rates, switch-parts, switch-long, dispatch, dispatch-rates; or a
+            row of a table, such as permneti-PI10, or one of its runs, permneti-PI10-seed0.
         out: The folder; runs/NAME if not given, for several runs/sweep.
         shard: Do part i of n only, as i/n with i from 1 to n.
         parallel: Runs at a time, sharing one GPU.

@@ -63,6 +63,7 @@ SWEEPS: dict[str, dict[str, Run]] = {
     "switch": _runs(switch.TABLE.more),
     "switch-rates": _runs(switch.RATE_CELLS),
     "switch-parts": _runs(switch.PARTS),
+    "switch-long": _runs(switch.LONG),
     "dispatch": dispatch.RUNS,
     "dispatch-rates": dispatch.AT_RATES,
     "baselines": _runs(itertools.filterfalse(_is_permnet, _given)),
