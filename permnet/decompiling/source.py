@@ -21,31 +21,42 @@ LARGEST = 64 << 20  # bytes of a file
 LONGEST = 2_048  # lines of a function that are looked at
 LONGEST_INSTRUCTION = 15  # bytes
 
-_OPEN_STRING = r'"(?:\\.|[^"\\\n])*+'
+_OPEN_STRING = r'"(?:\\[^\n]|[^"\\\n])*+'
 _STRING = _OPEN_STRING + '"'
 # To GNU as `/` begins a comment at the beginning of a line only; elsewhere it divides.
 _COMMENT = re.compile(
     rf"({_OPEN_STRING}(\"?))|/\*.*?(?:\*/|\Z)|#[^\n]*|^[^\S\n]*/(?!\*)[^\n]*", re.S | re.M
 )
+# What it reads a name of a file from, and whatever else stands on the line.
+_LINE_MARKER = re.compile(r"#\s*\d+\s*\"")
+_PLAIN_MARKER = re.compile(r"#\s*\d+\s+\"[^\"\\;]*\"[\s\d]*")
 _STATEMENT = re.compile(rf"(?:{_STRING}|[^;])+")
-_LABEL = re.compile(r'\s*+("?)([\w.$@]++)\1\s*+:')
-_SECTION = re.compile(r"\.(?:text|data|bss|rodata|section|pushsection)\b")
-_CODE = re.compile(r"\.text\b|\.\w*section\s+\.?text|\.\w*section[^#]*,\s*\"[a-wyz]*x")
-_OTHER_SYNTAX = re.compile(r"\.intel_syntax(?!\s+noprefix)\b|\.att_syntax\s+noprefix\b", re.I)
+_ODD = re.compile(r"[^\S\t ]|'")  # white space that is none to it, and quotes of characters
+_LABEL = re.compile(r'[ \t]*+("?)([\w.$]++)\1[ \t]*+:')
 _WORD = re.compile(r"[\w.$]+")
-_SYNTAX = re.compile(r"\.(intel|att)_syntax\b", re.I)
-# Directives that make other text of the text.
-_PROGRAM = re.compile(
-    r"\.(?:macro|altmacro|purgem|if\w*|else\w*|include|rept?|irpc?|reloc|code(?:16|32)\w*|end)\b",
-    re.I,
+_SYNTAX = re.compile(r"\.(intel|att)_syntax\b")
+_OTHER_SYNTAX = re.compile(r"\.intel_syntax(?!\s+noprefix)\b|\.att_syntax\s+noprefix\b")
+_SECTION = re.compile(r"\.(?:text|data|bss|rodata|section|pushsection)\b")
+_CODE = re.compile(
+    r"\.text\b|\.\w*section\s+\"?\.text(?:\.[\w.$]+)?\"?\s*$|\.\w*section[^#]*,\s*\"[a-wyz]*x"
 )
-# What gives a name to something else: another function, or one that is chosen at run time.
-_OTHER_NAME = re.compile(
-    r"\.(?:set|equ|equiv|eqv|weakref|symver)\s+\"?([\w.$@]+)"
-    r"|\.type\s+\"?([\w.$@]+).*(?:gnu_indirect_function|STT_GNU_IFUNC)"
-    r"|\"?([\w.$@]+)\"?\s*=",
-    re.I,
+# Directives that compilers write. Of others it is not known what they make of the text.
+_KNOWN = re.compile(
+    r"\.(?:cfi_\w+|text|data|bss|rodata|section|pushsection|popsection|previous|subsection|size|type"
+    r"|file|ident|loc|intel_syntax|att_syntax|version|addrsig|addrsig_sym|gnu_attribute"
+    r"|globl|global|local|weak|hidden|protected|internal|comm|lcomm|largecomm"
+    r"|set|equ|equiv|weakref|symver|align|balign|p2align|zero|skip|space|fill|org|nops"
+    r"|byte|value|word|short|hword|half|long|int|quad|octa|float|single|double|base64"
+    r"|[248]byte|uleb128|sleb128|string|ascii|asciz)(?![\w.$])"
 )
+_NAMING = re.compile(
+    r"\.(?:set|equ|equiv|weakref|symver|type|globl|global|weak|local|hidden|protected|internal|comm"
+    r"|lcomm|largecomm)\b"
+)
+_RENAMING = re.compile(r"\.(?:set|equ|equiv|weakref|symver)\b")
+_NAMED = re.compile(r"\.\w+[ \t]+(\"?)([\w.$]+)\1[ \t]*(?:,(.*))?")
+_PLAIN_TYPE = re.compile(r"[ \t]*[@%](?:function|object|notype|tls_object)")
+_EQUATION = re.compile(r"\"?([\w.$]+)\"?\s*=")
 # Directives that put nothing into a function, or nops.
 _SILENT = re.compile(
     r"\.(?:(?:cfi_\w+|loc|file|ident|globl|global|local|weak|hidden|type|intel_syntax|att_syntax)\b.*"
@@ -150,8 +161,8 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
             elif lines is not None:
                 lines.append(Line(number, statement))
             continue
-        if other := _OTHER_NAME.match(statement):
-            other_names.setdefault(next(filter(None, other.groups())), number)
+        if other := _given_away(statement, f"{file}: `{statement[:80]}` in line {number}"):
+            other_names.setdefault(other, number)
         if not statement.startswith("."):
             if lines is not None:
                 lines.append(Line(number, statement, syntax))
@@ -162,11 +173,6 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
                 f"{file}: `{statement[:80]}` in line {number}: in Intel syntax registers are "
                 "read without %, .intel_syntax noprefix, in AT&T syntax with it"
             )
-        elif _PROGRAM.match(statement):
-            raise PermnetError(
-                f"{file}: `{statement[:80]}` in line {number}: assembly is read as compilers "
-                "write it, and this makes something else of it"
-            )
         elif now := _SYNTAX.match(statement):
             syntax = now[1].lower()
         elif lines is not None and not _SILENT.fullmatch(statement):
@@ -176,6 +182,35 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
         for name, lines in found
         if not all(line.is_label for line in lines)
     ]
+
+
+def _given_away(statement: str, shown: str) -> str | None:
+    """The name that a statement gives to something else: another function, or a choice at run time.
+
+    Refuses statements in which that cannot be seen, and directives that compilers do not write.
+    """
+    if not statement.startswith("."):
+        equation = _EQUATION.match(statement)
+        if statement.startswith('"') and not equation:
+            raise PermnetError(f"{shown} is no statement")
+        return equation[1] if equation else None
+    if equation := _EQUATION.match(statement):
+        return equation[1]
+    if not _KNOWN.match(statement):
+        raise PermnetError(
+            f"{shown}: assembly is read as compilers write it, and this may make other code of it"
+        )
+    if not _NAMING.match(statement):
+        return None
+    named = _NAMED.fullmatch(statement)
+    if not named:
+        raise PermnetError(f"{shown}: its name cannot be read")
+    name, rest = named[2], named[3] or ""
+    if statement.startswith(".type"):
+        return None if _PLAIN_TYPE.fullmatch(rest) else name
+    if _RENAMING.match(statement):
+        return name
+    return next((word for word in _WORD.findall(statement)[1:] if word.startswith(".")), None)
 
 
 def _listing(name: str, lines: list[Line], other_names: dict[str, int]) -> list[Line]:
@@ -223,14 +258,22 @@ def _statements(text: str, file: str) -> Iterator[tuple[int, str]]:
 
     def without(comment: re.Match[str]) -> str:
         """A string as it is; of a comment the ends of its lines, so that they can be counted."""
-        string = comment[1]
+        string, said = comment[1], comment[0]
         if string and not comment[2]:
             raise PermnetError(
                 f"{file}: line {_line_at(text, comment.start())} has a string without an end"
             )
+        if _LINE_MARKER.match(said) and not _PLAIN_MARKER.fullmatch(said):
+            raise PermnetError(
+                f"{file}: line {_line_at(text, comment.start())} is a marker of lines with more"
+            )
         return string or " " + "\n" * comment[0].count("\n")
 
+    if text.startswith("#NO_APP"):
+        raise PermnetError(f"{file} begins with #NO_APP: its comments would be none")
     for number, line in enumerate(_COMMENT.sub(without, text).split("\n"), 1):
+        if odd := _ODD.search(re.sub(_STRING, "", line) if '"' in line else line):
+            raise PermnetError(f"{file}: line {number} has a {odd[0]!r}, which is not read")
         for statement in _STATEMENT.findall(line):
             at = 0
             while label := _LABEL.match(statement, at):
@@ -290,22 +333,15 @@ def read(path: str, compiler: Compiler) -> list[Function]:
         if Path(path).suffix in (".c", ".i"):
             text = compiled(text, shown, compiler)
         elif Path(path).suffix == ".S":
-            _check_preprocessed(text, shown)
+            raise PermnetError(
+                f"{shown} is for the C preprocessor: give what `gcc -E` makes of it, as .s"
+            )
         elif _LIKE_C.search(text):
             raise PermnetError(f"{shown} looks like C, and is read as assembly: name it .c")
         found = functions(text, shown)
     if not found:
         raise PermnetError(f"{shown} holds no function: assembly (gcc -S), C or ELF is expected")
     return found
-
-
-def _check_preprocessed(text: str, file: str) -> None:
-    from permnet.binary.assembler import check_preprocessed
-
-    try:
-        check_preprocessed(text)
-    except PermnetError as error:
-        raise PermnetError(f"{file}: {error}") from error
 
 
 def disassembled(raw: bytes, file: str = "<ELF>") -> list[Function]:

@@ -83,6 +83,8 @@ def _operand(text: str) -> str:
         return text
     for sign, term in _TERM.findall(terms):
         if _NUMBER.fullmatch(term):
+            if abs(int(term, 0)) >> 32:  # an assembler's sums have 64 bits, or do not wrap
+                return text
             displacement += int(sign + str(int(term, 0)))
         elif sign == "-":
             return text
