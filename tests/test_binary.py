@@ -118,6 +118,34 @@ def test_a_number_that_only_a_linker_knows_is_not_made_up(code: str) -> None:
         labelled_assembly(function)
 
 
+HARMFUL = {
+    "behind the end": "1: .byte 0xe8; .long 0x102000-(1b-f)\nret",
+    "beside a name": "call f+0x102000\nret",
+    "by way of a table's slot": ".byte 0xe8; .long 0\n.reloc .-4, R_X86_64_GOTPCREL, g-4\nret",
+    "by way of a label": 'call ".L9"\nret',
+    "over the next instruction": "call g\n.reloc .-1, R_X86_64_PC32, g\nmov eax, 5\nret",
+    "in a short jump": ".byte 0xeb, 0\n.reloc .-1, R_X86_64_PC8, g\nret",
+    "before it": ".byte 0x48, 0x66; ret",
+}
+
+
+@pytest.mark.parametrize("what", HARMFUL)
+def test_code_that_is_another_when_it_is_linked_or_run(what: str) -> None:
+    with pytest.raises(PermnetError):
+        labelled_assembly(function_of(HARMFUL[what]))
+
+
+def test_code_elsewhere_keeps_its_name_and_nop_its_prefix() -> None:
+    function = function_of('.byte 0xf0, 0x0f, 0x1f, 0\ncall g\nret\n.section .other, "ax"\ng: ret')
+    assert "\tlock nop" in labelled_assembly(function)
+    assert "call\tg" in labelled_assembly(function)
+
+
+def test_a_call_of_an_alias_keeps_its_name() -> None:
+    code = "call hook\nret\n.weak hook\n.type hook, @function\nhook:\n.globl g\ng: ret"
+    assert "call\thook" in labelled_assembly(function_of(code))
+
+
 @pytest.mark.parametrize("code", ["ret", "leave", "call g", "je g", "jmp g"])
 def test_an_operand_size_that_the_text_does_not_show_is_refused(code: str) -> None:
     assert labelled_assembly(function_of(f".byte 0x3e; {code}\nret\ng: nop"))
@@ -138,13 +166,13 @@ def test_names_of_symbols_add_no_code(name: str) -> None:
 
 
 def test_a_place_behind_a_name_is_not_the_next_name() -> None:
-    text = "f:  call one\n    call two\n    call one+16\n    ret\n"
+    text = "f:  call one\n    call two\n    ret\n"
     (function,) = assembled(text).functions()
-    called = [
-        line.split()[1] for line in labelled_assembly(function).splitlines() if "call" in line
-    ]
-    assert called[:2] == ["one@PLT", "two@PLT"]
-    assert called[2].startswith("sub_")
+    lines = labelled_assembly(function).splitlines()
+    assert [line.split()[1] for line in lines if "call" in line] == ["one@PLT", "two@PLT"]
+    (function,) = assembled(text.replace("two", "one+16")).functions()
+    with pytest.raises(PermnetError, match="only a linker knows"):
+        labelled_assembly(function)
 
 
 def test_read_only_bytes_are_those_that_no_program_can_change(tmp_path: Path) -> None:

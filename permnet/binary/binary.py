@@ -7,6 +7,7 @@ nothing: `invented` and `relative_at` tell where code holds one.
 """
 
 import mmap
+import re
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from permnet.errors import PermnetError
 FUNCTION, DATA_OBJECT, SECTION_SYMBOL, FILE_SYMBOL, INDIRECT = 2, 1, 3, 4, 10
 UNDEFINED, RESERVED = 0, 0xFF00
 LOCAL = 0
+_JUMP_THROUGH = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?\xf2?\xff\x25")  # endbr64, bnd
 STUB = 16  # bytes of an entry of a procedure linkage table
 APART = 1 << 20  # bytes between outside names, so that none is reached from another
 
@@ -72,6 +74,7 @@ class Binary:
         self.is_relative = self.elf.type != elf.PROGRAM
         self._outside: dict[str, int] = {}
         self._written: dict[bool, np.ndarray] = {}  # where addresses were, by whether relative
+        self._named: dict[int, str] = {}  # what the distance at an address is one to
         self.regions = _object_regions(self.elf) if self.is_object else _regions(self.elf)
         if sum(len(region.content) for region in self._code) > 2 * len(data):
             raise PermnetError(
@@ -79,6 +82,8 @@ class Binary:
             )
         if self.is_object:
             self._relocate()
+        else:
+            self._written = {True: np.zeros(0, np.int64), False: self._loaded()}
 
     def functions(self) -> Iterator[Function]:
         """In order of address, without overlaps: an inner symbol ends the function around it."""
@@ -126,10 +131,41 @@ class Binary:
         return self._is_written(True, start, end)
 
     def _is_written(self, relative: bool, start: int, end: int) -> bool:
-        if not self.is_object:
-            return False
         first, last = np.searchsorted(self._written[relative], [start, end])
         return bool(first < last)
+
+    def named_at(self, address: int) -> str | None:
+        """The name that an object gives for the distance at an address, which a linker fills in."""
+        return self._named.get(address)
+
+    def together(self, one: int, other: int) -> bool:
+        """Whether two addresses lie in one section, so that no linker moves them apart."""
+        region = self._region(one, 1)
+        return region is not None and region.address <= other < region.end
+
+    def is_ambiguous(self, name: str) -> bool:
+        """Whether several places here have that name."""
+        return name in self._ambiguous
+
+    @cached_property
+    def _ambiguous(self) -> set[str]:
+        found: dict[str, int] = {}
+        address, _, kind, number = self._symbols
+        shown = (kind != SECTION_SYMBOL) & (kind != FILE_SYMBOL)
+        return {
+            name
+            for at, n in zip(address[shown].tolist(), number[shown].tolist(), strict=True)
+            if found.setdefault(name := self._symbol_name(n), at) != at
+        }
+
+    def _loaded(self) -> np.ndarray:
+        """Where the loader of a linked file writes into code."""
+        tables = self.elf.tables(elf.RELOCATIONS)
+        at = [rows["offset"].astype(np.int64) for table, rows in tables if table.flags & elf.ALLOC]
+        offsets = np.concatenate([np.zeros(0, np.int64), *at])
+        code = [r for r in self.regions if r.section.flags & elf.EXECUTE]
+        inside = [offsets[(offsets >= r.address) & (offsets < r.end)] for r in code]
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *inside]))
 
     def is_code(self, address: int) -> bool:
         region = self._region(address, 1)
@@ -269,10 +305,9 @@ class Binary:
             if region.section.name.startswith(".plt"):
                 for offset in range(0, len(region.content) - STUB + 1, 8):
                     entry = bytes(region.content[offset : offset + STUB])
-                    jump = entry.find(b"\xff\x25")
-                    if 0 <= jump <= 5:  # behind endbr64 and bnd
-                        (distance,) = struct.unpack_from("<i", entry, jump + 2)
-                        slot = region.address + offset + jump + 6 + distance
+                    if jump := _JUMP_THROUGH.match(entry):
+                        (distance,) = struct.unpack_from("<i", entry, jump.end())
+                        slot = region.address + offset + jump.end() + 4 + distance
                         if slot in slots:
                             stubs.setdefault(region.address + offset, slots[slot])
         return stubs
@@ -285,10 +320,12 @@ class Binary:
         table = self._symbol_tables[0][1]
         apart = max(STUB, min(APART, (1 << 30) // (2 * len(table) + 1) // STUB * STUB))
         written: dict[bool, list[int]] = {False: [], True: []}
+        for section in self.elf.sections:
+            target = self.elf.linked_info(section)
+            if section.type in elf.OTHER_RELOCATIONS and target and target.flags & elf.EXECUTE:
+                raise PermnetError(f"relocations of type {section.type:#x} are not read")
         for section, rows in self.elf.tables(elf.RELOCATIONS):
-            target = (
-                self.elf.sections[section.info] if section.info < len(self.elf.sections) else None
-            )
+            target = self.elf.linked_info(section)
             if target is None or target not in regions:
                 continue
             region = regions[target]
@@ -304,6 +341,8 @@ class Binary:
                     continue
                 index = int(table["section"][symbol])
                 base = 0
+                if relative and size == 4 and addend == -4 and kind not in _GOT:
+                    self._named[region.address + offset] = self._symbol_name(symbol * 2)
                 if kind in _GOT or index == UNDEFINED or index >= RESERVED:
                     name = self._symbol_name(symbol * 2) + "@GOTPCREL" * (kind in _GOT)
                     base = self._outside.setdefault(name, free + apart * len(self._outside))

@@ -19,6 +19,7 @@ MACHINES = {3: "x86", 8: "MIPS", 20: "PowerPC", 21: "PowerPC64", 40: "ARM", 183:
 MACHINES |= {22: "s390", 243: "RISC-V", 258: "LoongArch"}
 
 SYMBOL_TABLE, STRINGS, RELOCATIONS, NO_BITS, DYNAMIC_SYMBOLS = 2, 3, 4, 8, 11
+OTHER_RELOCATIONS = (9, 0x40000014)  # kinds of tables that x86-64 does without
 WRITE, ALLOC, EXECUTE = 1, 2, 4
 ADDRESS_LIMIT = 1 << 47  # what a process of Linux may address
 
@@ -75,6 +76,10 @@ class Elf:
     def linked(self, section: Section) -> Section | None:
         """The section that another one refers to, such as the names of its symbols."""
         return self.sections[section.link] if section.link < len(self.sections) else None
+
+    def linked_info(self, section: Section) -> Section | None:
+        """The section that a table of relocations is about."""
+        return self.sections[section.info] if section.info < len(self.sections) else None
 
     def string(self, table: Section | None, offset: int) -> str:
         """The name at an offset of a table of strings; what is not there is empty."""

@@ -24,6 +24,8 @@ _SIZE_NAMES = {bits: name.upper() for name, bits in SIZES.items() if name != "xw
 _NAME = re.compile(r"[\w.$@]+")
 _OPERAND_SIZE = 0x66
 _PREFIXES = (0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, _OPERAND_SIZE, 0x67, 0xF0, 0xF2, 0xF3)
+_REX = 4
+_DISTANCE = 4  # bytes of one in a jump or call
 _UNSIGNED = ("shl", "shr", "sal", "sar", "rol", "ror")
 
 
@@ -36,7 +38,9 @@ def labelled_assembly(function: Function) -> str:
     targets = {t for i in code if (t := _target(i)) is not None and i.mnemonic != "call"}
     labels = {t: f".L{n}" for n, t in enumerate(sorted(targets & known), 1)}
     names = _Names(function, labels)
-    lines = [f"{_plain(function.name)}:"]
+    if _plain(function.name).startswith("."):
+        raise PermnetError(f"the name {function.name!r} is that of a label")
+    lines = [f"{function.name}:"]
     for instruction in code:
         _check_relocations(function, instruction)
         _check_size(function, instruction)
@@ -48,17 +52,42 @@ def labelled_assembly(function: Function) -> str:
 
 
 def _check_relocations(function: Function, instruction: Instruction) -> None:
-    """Refuses an instruction with an address in it that is not spelled as a name."""
+    """Refuses an instruction that a linker or loader makes another one than is written."""
     binary, place = function.binary, (instruction.address, instruction.end)
-    spelled = _target(instruction) is not None or any(
-        isinstance(operand, Memory) and operand.base == "rip" for operand in instruction.operands
-    )
-    if binary.invented(*place) or (binary.relative_at(*place) and not spelled):
+    target = _target(instruction)
+    if target is not None:
+        settled = _leads(function, instruction, target)
+    else:
+        spelled = any(isinstance(o, Memory) and o.base == "rip" for o in instruction.operands)
+        reaches = binary.relative_at(instruction.end - _DISTANCE + 1, instruction.end)
+        settled = not binary.relative_at(*place) or (spelled and not reaches)
+    if not settled or binary.invented(*place):
         at = instruction.address - function.address
         raise PermnetError(
             f"`{instruction.mnemonic}` at {at:#x} holds an address that only a linker knows: "
             "link the object first"
         )
+
+
+def _leads(function: Function, instruction: Instruction, target: int) -> bool:
+    """Whether a jump or call leads where it seems to: within its section, or by a relocation of its
+    distance and of nothing else."""
+    binary, field = function.binary, _distance_at(instruction)
+    near = not binary.is_object or binary.together(function.address, target)
+    if field is None:
+        return near and not binary.relative_at(instruction.address, instruction.end)
+    if binary.relative_at(instruction.address, field):
+        return False
+    if binary.relative_at(field + 1, instruction.end):
+        return False
+    if not binary.relative_at(field, field + 1):
+        return near
+    return binary.named_at(field) is not None or binary.is_code(target)
+
+
+def _distance_at(instruction: Instruction) -> int | None:
+    """Where a jump or call has its distance; a short jump has none that is left to a linker."""
+    return instruction.end - _DISTANCE if instruction.size > _DISTANCE else None
 
 
 def _check_size(function: Function, instruction: Instruction) -> None:
@@ -68,7 +97,7 @@ def _check_size(function: Function, instruction: Instruction) -> None:
         return
     at = instruction.address - function.address
     code = function.code[at : at + instruction.size]
-    if _OPERAND_SIZE in takewhile(_PREFIXES.__contains__, code):
+    if _OPERAND_SIZE in takewhile(lambda byte: byte in _PREFIXES or byte >> 4 == _REX, code):
         raise PermnetError(f"`{name}` at {at:#x} has an operand-size prefix")
 
 
@@ -79,13 +108,20 @@ class _Names:
         self._binary, self._labels = function.binary, labels
         self._constants: dict[int, str] = {}
 
-    def code(self, address: int) -> str:
-        if address in self._labels:
+    def code(self, address: int, instruction: Instruction) -> str:
+        """Where a jump or call leads; in an object by the name that it was written with."""
+        binary = self._binary
+        field = _distance_at(instruction)
+        named = None if field is None else binary.named_at(field)
+        if address in self._labels and not named:
             return self._labels[address]
-        name = _plain(self._binary.name(address))
+        known = binary.is_object or binary.is_code(address)
+        name = _plain(named or (binary.name(address) if known else None))
         if not name:
             return f"sub_{address:x}"
-        return f"{name}@PLT" if self._binary.is_outside(address) else name
+        if name.startswith(".") or binary.is_ambiguous(name):
+            raise PermnetError(f"the name {name!r} is not that of one function")
+        return f"{name}@PLT" if binary.is_outside(address) else name
 
     def data(self, address: int) -> tuple[str, int]:
         """A symbol and an offset; data without a name are `.LC0`, `.LC1`, … as gcc calls them."""
@@ -113,11 +149,11 @@ def _target(instruction: Instruction) -> int | None:
 
 def _line(instruction: Instruction, names: _Names) -> str:
     mnemonic = _SYNONYMS.get(instruction.mnemonic, instruction.mnemonic)
-    if mnemonic == "nop":
+    if mnemonic == "nop" and not instruction.prefix:
         return "nop"
     target = _target(instruction)
     if target is not None:
-        operands = names.code(target)
+        operands = names.code(target, instruction)
     else:
         bits = _bits(instruction)
         operands = ", ".join(_operand(o, instruction, bits, names) for o in instruction.operands)

@@ -214,8 +214,11 @@ class Pipeline:
         tokens = list(answer.c)
         if tokens[1:2] == ["f"]:
             tokens[1] = _in_c(function.name)
-            declared = prototypes(self.compiler.prelude).get(tokens[1])
-            if declared is not None and declared != _prototype(tokens):
+            declared = prototypes(self.compiler.prelude)
+            # Under a name that it did not have it may be called by nothing, itself included.
+            while tokens[1] in declared and (
+                tokens[1] != function.name or declared[tokens[1]] != _prototype(tokens)
+            ):
                 tokens[1] += "_"
         return Decompiled(
             function.file,
