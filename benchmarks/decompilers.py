@@ -37,7 +37,7 @@ from rich.table import Table
 from permnet.checkpoint import describe, shipped
 from permnet.decompiling.pipeline import MODELS, Pipeline
 from permnet.decompiling.rules import solve
-from permnet.decompiling.source import functions
+from permnet.decompiling.text import functions
 from permnet.errors import PermnetError
 from permnet.provenance import provenance
 from permnet.tasks.switch import dataset

@@ -14,7 +14,7 @@ from rich.syntax import Syntax
 from permnet import resolve
 from permnet.decompiling.pipeline import Pipeline, shipped_decompiler
 from permnet.decompiling.show import as_text
-from permnet.decompiling.source import functions
+from permnet.decompiling.text import functions
 
 APPENDIX = Path(__file__).with_name("appendix.s")  # the paper's, with blocks of our own
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from permnet.decompiling.answer import LONGEST, Answerer
 from permnet.decompiling.pipeline import Pipeline
 from permnet.decompiling.question import ask
-from permnet.decompiling.source import Function, functions
+from permnet.decompiling.text import Function, functions
 from permnet.models.base import Seq2Seq
 from permnet.models.decompiler import DecompilerStep, Reads
 from permnet.tasks.switch.dataset import SETS, shipped

@@ -18,7 +18,7 @@ from permnet.config import ModelConfig, Run
 from permnet.decompiling.answer import Answerer, batches, token_lines
 from permnet.decompiling.pipeline import Pipeline, shipped_decompiler
 from permnet.decompiling.question import ask
-from permnet.decompiling.source import functions
+from permnet.decompiling.text import functions
 from permnet.decompiling.toolchain import Compiler, prelude_with
 from permnet.errors import PermnetError
 from permnet.models import CopyNet, Decompiler

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from permnet.decompiling.source import LONGEST, Line, decoded, functions, read
+from permnet.decompiling.source import decoded, read
 from permnet.decompiling.syntax import from_att, tokens
+from permnet.decompiling.text import LONGEST, Line, functions
 from permnet.decompiling.toolchain import Compiler, prelude_with, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import lex_line

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from permnet.decompiling.source import functions
+from permnet.decompiling.text import functions
 from permnet.tasks.switch.compiler import compile_c
 from permnet.tasks.switch.ctokens import PRELUDE, lex
 from tests.table_model import knowing

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from permnet.cli import main
-from permnet.decompiling.source import functions
+from permnet.decompiling.text import functions
 from permnet.errors import PermnetError
 from permnet.explore.export import export_program
 from permnet.explore.models import Models

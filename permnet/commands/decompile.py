@@ -13,7 +13,7 @@ from permnet.errors import PermnetError, unknown
 from permnet.tasks.switch.compiler import FLAGS
 
 if TYPE_CHECKING:
-    from permnet.decompiling.source import Function
+    from permnet.decompiling.text import Function
     from permnet.decompiling.toolchain import Compiler
 
 

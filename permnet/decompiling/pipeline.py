@@ -13,7 +13,7 @@ from permnet.checkpoint import describe, load, shipped
 from permnet.decompiling.answer import Answer, Answerer, Map, batches
 from permnet.decompiling.question import Question, ask
 from permnet.decompiling.search import Deviations
-from permnet.decompiling.source import Function, functions
+from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import Compiler, prototypes
 from permnet.decompiling.verify import verify
 from permnet.errors import PermnetError

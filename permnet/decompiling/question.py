@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from permnet.decompiling.source import Function, Line
+from permnet.decompiling.text import Function, Line
 from permnet.decompiling.toolchain import prototypes
 from permnet.decompiling.verify import renumbered
 from permnet.errors import PermnetError

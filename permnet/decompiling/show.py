@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from permnet.decompiling.pipeline import Decompiled
-from permnet.decompiling.source import Function
+from permnet.decompiling.text import Function
 
 LARGEST_COLUMN = 48  # of the comments that say where a line came from
 

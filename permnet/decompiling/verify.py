@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, pairwise
 
-from permnet.decompiling.source import Function, disassembled, functions
+from permnet.decompiling.source import disassembled
+from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import Compiler, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import Lines

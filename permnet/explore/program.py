@@ -4,7 +4,7 @@ from importlib.resources import files
 from typing import Any
 
 from permnet.decompiling.pipeline import Pipeline
-from permnet.decompiling.source import functions
+from permnet.decompiling.text import functions
 from permnet.errors import PermnetError
 
 EXAMPLES = {
