@@ -1,7 +1,7 @@
 """Assembly text as statements, as GNU `as` cuts it up: without comments, strings as they are.
 
 Files are not trusted: what it would read as something else than it looks like is refused, such as
-code in a string over several lines, behind a marker of lines, after a letter that looks like a space.
+code in a string over several lines, behind a marker of lines, after a letter that seems a space.
 """
 
 import re
