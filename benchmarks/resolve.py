@@ -18,10 +18,10 @@ import torch
 
 from benchmarks.record import keep
 from permnet.answers import Resolver
-from permnet.checkpoint import shipped
+from permnet.checkpoint import describe, shipped
 from permnet.provenance import provenance
 from permnet.tasks.benchmarks import benchmark
-from permnet.tasks.permutation import to_tokens
+from permnet.tasks.permutation import Task, to_tokens
 
 
 def milliseconds(action: Callable[[], object]) -> float:
@@ -61,7 +61,9 @@ def measure(name: str, examples: int, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", nargs="+", default=shipped(), help="all that are shipped")
+    # Those of switches answer no questions.
+    answering = [name for name in shipped() if isinstance(describe(name).task, Task)]
+    parser.add_argument("--models", nargs="+", default=answering, help="all that are shipped")
     parser.add_argument("--examples", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
