@@ -22,8 +22,9 @@ from typing import Any
 import torch
 from playwright.sync_api import Browser, sync_playwright
 
+from benchmarks.resolve import answering
 from permnet.build import build
-from permnet.checkpoint import save, shipped
+from permnet.checkpoint import save
 from permnet.config import ModelConfig, Run
 from permnet.provenance import provenance
 from permnet.tasks.benchmarks import benchmark
@@ -97,7 +98,7 @@ def large(folder: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", nargs="+", default=shipped())
+    parser.add_argument("--models", nargs="+", default=answering())
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()

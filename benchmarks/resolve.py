@@ -24,6 +24,11 @@ from permnet.tasks.benchmarks import benchmark
 from permnet.tasks.permutation import Task, to_tokens
 
 
+def answering() -> list[str]:
+    """The shipped models that answer questions, as those of switches do not."""
+    return [name for name in shipped() if isinstance(describe(name).task, Task)]
+
+
 def milliseconds(action: Callable[[], object]) -> float:
     began = time.perf_counter()
     action()
@@ -61,9 +66,7 @@ def measure(name: str, examples: int, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    # Those of switches answer no questions.
-    answering = [name for name in shipped() if isinstance(describe(name).task, Task)]
-    parser.add_argument("--models", nargs="+", default=answering, help="all that are shipped")
+    parser.add_argument("--models", nargs="+", default=answering(), help="all that are shipped")
     parser.add_argument("--examples", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path)
