@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from permnet.binary import elf
-from permnet.binary.elf import Elf, Section, read_elf
+from permnet.binary.elf import Section, read_elf
 from permnet.binary.frames import function_ranges
+from permnet.binary.layout import Region, linked_regions, object_regions
 from permnet.errors import PermnetError
 
 FUNCTION, DATA_OBJECT, SECTION_SYMBOL, FILE_SYMBOL, INDIRECT = 2, 1, 3, 4, 10
@@ -52,19 +53,6 @@ class Function:
         return self.address + self.size
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Bytes at an address; none where the file holds none, such as `.bss`."""
-
-    section: Section
-    address: int
-    content: memoryview
-
-    @property
-    def end(self) -> int:
-        return self.address + self.section.size
-
-
 class Binary:
     """The functions of an ELF file and the bytes at its addresses."""
 
@@ -75,7 +63,7 @@ class Binary:
         self._outside: dict[str, int] = {}
         self._written: dict[bool, np.ndarray] = {}  # where addresses were, by whether relative
         self._named: dict[int, str] = {}  # what the distance at an address is one to
-        self.regions = _object_regions(self.elf) if self.is_object else _regions(self.elf)
+        self.regions = object_regions(self.elf) if self.is_object else linked_regions(self.elf)
         if sum(len(region.content) for region in self._code) > 2 * len(data):
             raise PermnetError(
                 "sections of code overlap to more than twice the file: it is damaged"
@@ -357,32 +345,6 @@ class Binary:
 
 
 NOTHING = Section("", 0, 0, 0, 0, 0, 0, 0, 0)
-
-
-def _regions(file: Elf) -> list[Region]:
-    return [
-        Region(section, section.address, file.bytes(section))
-        for section in file.sections
-        if section.flags & elf.ALLOC
-    ]
-
-
-def _object_regions(file: Elf) -> list[Region]:
-    """Code, then data, each in the file's order: with one section of code it stays at 0."""
-    regions, address, held = [], 0, 0
-    loaded = [section for section in file.sections if section.flags & elf.ALLOC]
-    for section in sorted(loaded, key=lambda section: not section.flags & elf.EXECUTE):
-        content = file.bytes(section)
-        held += len(content)
-        if held > 2 * len(file.data):
-            raise PermnetError("sections overlap to more than twice the file: it is damaged")
-        align = max(16, section.align if section.align <= 4096 else 4096)
-        address = -(-address // align) * align
-        if address + section.size >= 1 << 31:
-            raise PermnetError(f"the sections of an object have 2 GiB at most: {section.name!r}")
-        regions.append(Region(section, address, memoryview(bytearray(content))))
-        address += section.size
-    return regions
 
 
 def is_elf(path: Path) -> bool:

@@ -32,17 +32,14 @@ _KNOWN = re.compile(
     r"|byte|value|word|short|hword|half|long|int|quad|octa|float|single|double|base64"
     r"|[248]byte|uleb128|sleb128|string|ascii|asciz)(?![\w.$])"
 )
-_NAMING = re.compile(
-    r"\.(?:set|equ|equiv|weakref|symver|type|globl|global|weak|local|hidden|protected|internal|comm"
-    r"|lcomm|largecomm)\b"
-)
 _RENAMING = re.compile(r"\.(?:set|equ|equiv|weakref|symver)\b")
+_SHARING = re.compile(r"\.(?:globl|global|weak|local|hidden|protected|internal|l?comm|largecomm)\b")
 _NAMED = re.compile(r"\.\w+[ \t]+(\"?)([\w.$]+)\1[ \t]*(?:,(.*))?")
 _PLAIN_TYPE = re.compile(r"[ \t]*[@%](?:function|object|notype|tls_object)")
 _EQUATION = re.compile(r"\"?([\w.$]+)\"?\s*=")
 # Directives that put nothing into a function, or nops.
 _SILENT = re.compile(
-    r"\.(?:(?:cfi_\w+|loc|file|ident|globl|global|local|weak|hidden|type|intel_syntax|att_syntax)\b.*"
+    r"\.(?:(?:cfi_\w+|loc|file|ident|globl|global|local|weak|hidden|type)\b.*"
     r"|(?:p2align|align|balign)\s+\d+(?:\s*,\s*(?:0x90)?(?:\s*,\s*\d+)?)?)"
 )
 
@@ -157,7 +154,7 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
                 "read without %, .intel_syntax noprefix, in AT&T syntax with it"
             )
         elif now := _SYNTAX.match(statement):
-            syntax = now[1].lower()
+            syntax = now[1]
         elif lines is not None and not _SILENT.fullmatch(statement):
             lines.append(Line(number, statement, syntax))
     return [
@@ -183,15 +180,16 @@ def _given_away(statement: str, shown: str) -> str | None:
         raise PermnetError(
             f"{shown}: assembly is read as compilers write it, and this may make other code of it"
         )
-    if not _NAMING.match(statement):
+    is_type, renames = statement.startswith(".type"), _RENAMING.match(statement)
+    if not (is_type or renames or _SHARING.match(statement)):
         return None
     named = _NAMED.fullmatch(statement)
     if not named:
         raise PermnetError(f"{shown}: its name cannot be read")
     name, rest = named[2], named[3] or ""
-    if statement.startswith(".type"):
+    if is_type:
         return None if _PLAIN_TYPE.fullmatch(rest) else name
-    if _RENAMING.match(statement):
+    if renames:
         return name
     return next((word for word in _WORD.findall(statement)[1:] if word.startswith(".")), None)
 
