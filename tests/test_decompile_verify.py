@@ -94,7 +94,9 @@ def test_what_is_not_one_function_of_the_language_is_refused(c: str) -> None:
     "token", ["#", "#include", "asm", "__asm__", '"', "\n", ";int", "<unk0>", ".L3", "0x10", "1e9"]
 )
 def test_no_foreign_token_gets_to_the_compiler(token: str, monkeypatch) -> None:
-    monkeypatch.setattr(module, "assemble", lambda sources, *_: [None for _ in sources if 1 / 0])
+    monkeypatch.setattr(
+        module, "compile_each", lambda sources, *_: [None for _ in sources if 1 / 0]
+    )
     for at in range(len(GOOD)):
         assert verify([([*GOOD[:at], token, *GOOD[at:]], ASSEMBLY)]) == [False]
 
@@ -120,11 +122,11 @@ def test_without_a_compiler_it_is_said() -> None:
 def test_under_optimisation_functions_are_compiled_one_by_one(monkeypatch) -> None:
     sizes = []
 
-    def assemble(sources, *_):
+    def compile_each(sources, *_):
         sizes.append(len(sources))
         return [None] * len(sources)
 
-    monkeypatch.setattr(module, "assemble", assemble)
+    monkeypatch.setattr(module, "compile_each", compile_each)
     other = [*GOOD]
     other[other.index("case") + 1] = "3"
     answers = [(GOOD, ASSEMBLY), (other, ASSEMBLY), (GOOD, ASSEMBLY)]

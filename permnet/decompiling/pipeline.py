@@ -11,6 +11,7 @@ from typing import Any
 
 from permnet.checkpoint import describe, load, shipped
 from permnet.decompiling.answer import Answer, Answerer, Map, batches
+from permnet.decompiling.machine import confirmed
 from permnet.decompiling.question import Question, ask
 from permnet.decompiling.search import Deviations
 from permnet.decompiling.text import Function, functions
@@ -205,6 +206,10 @@ class Pipeline:
             answers = [(said[i][1], said[i][0].assembly) for i in rows]
             for i, verdict in zip(rows, verify(answers, self.compiler, stage), strict=True):
                 verdicts[i] = verdict
+        read = [i for i, verdict in enumerate(verdicts) if verdict and said[i][0].function.text]
+        answered = [(said[i][1], said[i][0].function) for i in read]
+        for i, verdict in zip(read, confirmed(answered, self.compiler), strict=True):
+            verdicts[i] = verdict
         return verdicts
 
     def _decompiled(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from permnet.decompiling.statements import LABEL, statements
 from permnet.decompiling.syntax import is_att, reads_alike, tokens
@@ -72,13 +73,16 @@ class Line:
 class Function:
     """One function's assembly, listed when it is first looked at.
 
-    `stage` says what a compiler has to make to be compared with it: assembly or an object.
+    `stage` says what a compiler has to make to be compared with it: assembly or an object. `text`
+    is the whole file's, if it is assembly, and `span` the function's first line in it and its last.
     """
 
     file: str
     name: str
     listing: Callable[[], list[Line]] = field(repr=False)
     stage: Stage = "-S"
+    text: str = field(default="", repr=False, compare=False)
+    span: tuple[int, int] = (0, 0)
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -120,24 +124,24 @@ def _check_syntax(lines: list[Line]) -> None:
                 )
 
 
-def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Function]:
+def functions(text: str, file: str = "<text>") -> list[Function]:
     """The functions of assembly text, in order.
 
     A function begins at a label that is not local, in a section of code, and ends at its `.size`,
     at the next such label or with the section.
     """
-    found: list[tuple[str, list[Line]]] = []
+    found: list[_Found] = []
     other_names: dict[str, int] = {}
     lines: list[Line] | None = None
     sections, syntax = _Sections(), ""
     for number, statement in statements(text, file):
         if label := LABEL.fullmatch(statement):
             if not (label[2][0] == "." or label[2][0].isdigit()):
-                if found and all(line.is_label for line in found[-1][1]):
+                if found and found[-1].is_empty:
                     found.pop()
                 lines = []
                 if sections.code:
-                    found.append((label[2], lines))
+                    found.append(_Found(label[2], number, lines))
             elif lines is not None:
                 lines.append(Line(number, statement))
             continue
@@ -158,10 +162,28 @@ def functions(text: str, file: str = "<text>", stage: Stage = "-S") -> list[Func
         elif lines is not None and not _SILENT.fullmatch(statement):
             lines.append(Line(number, statement, syntax))
     return [
-        Function(file, name, partial(_listing, name, lines, other_names), stage)
-        for name, lines in found
-        if not all(line.is_label for line in lines)
+        Function(
+            file,
+            one.name,
+            partial(_listing, one.name, one.lines, other_names),
+            text=text,
+            span=(one.first, one.lines[-1].number),
+        )
+        for one in found
+        if not one.is_empty
     ]
+
+
+class _Found(NamedTuple):
+    """A function's name, the line of its label, and its lines as they come."""
+
+    name: str
+    first: int
+    lines: list[Line]
+
+    @property
+    def is_empty(self) -> bool:
+        return all(line.is_label for line in self.lines)
 
 
 def _given_away(statement: str, shown: str) -> str | None:

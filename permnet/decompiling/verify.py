@@ -6,22 +6,24 @@ function, get to the compiler; it only compiles, with limits and in a fresh fold
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, pairwise
+from typing import TypeVar
 
 from permnet.decompiling.source import disassembled
 from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import Compiler, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import Lines
-from permnet.tasks.switch.compiler import BATCH, Stage, assemble, find_compiler
+from permnet.tasks.switch.compiler import BATCH, Stage, compile_each, find_compiler
 from permnet.tasks.switch.ctokens import layout
 
 _TOKEN = re.compile(
     r"int|long|char|void|switch|case|default|break|return|if|else|[pv][0-9]|a0|-?[0-9]{1,10}"
     r"|[(){}\[\],;:>]|[-+*&|^]=?|(?:<<|>>)=?|=|==|!=|<="
 )
+T = TypeVar("T")
 C = Sequence[str]
 """A function `f` as tokens."""
 
@@ -40,20 +42,27 @@ def verify(
     find_compiler(compiler.cc)
     known = prototypes(compiler.prelude).keys()
     fit = [i for i, (c, _) in enumerate(answers) if acceptable(c, known)]
-    texts = list(dict.fromkeys(layout(answers[i][0]) for i in fit))
-    size = 1 if compiler.optimizes else BATCH
-    batches = (texts[first : first + size] for first in range(0, len(texts), size))
-    made = chain.from_iterable(
-        assemble(batch, compiler.prelude, compiler.cc, compiler.flags, stage, _READERS[stage])
-        for batch in batches
-    )
-    compiled = dict(zip(texts, made, strict=True))
+    compiled = compile_all((answers[i][0] for i in fit), _READERS[stage], compiler, stage)
     verdicts = [False] * len(answers)
     for i in fit:
         c, wanted = answers[i]
         lines = compiled[layout(c)]
         verdicts[i] = lines is not None and same(chain.from_iterable(lines), wanted)
     return verdicts
+
+
+def compile_all(
+    answers: Iterable[C], read: Callable[[bytes], Mapping[str, T]], compiler: Compiler, stage: Stage
+) -> dict[str, T | None]:
+    """What `read` finds of each C in what the compiler makes, by the text of the C."""
+    texts = list(dict.fromkeys(map(layout, answers)))
+    size = 1 if compiler.optimizes else BATCH
+    batches = (texts[first : first + size] for first in range(0, len(texts), size))
+    made = chain.from_iterable(
+        compile_each(batch, read, compiler.prelude, compiler.cc, compiler.flags, stage)
+        for batch in batches
+    )
+    return dict(zip(texts, made, strict=True))
 
 
 def acceptable(c: C, callable: Iterable[str]) -> bool:

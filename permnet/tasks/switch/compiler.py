@@ -8,10 +8,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from permnet.errors import PermnetError
 from permnet.limits import run_limited
@@ -21,6 +22,7 @@ from permnet.tasks.switch.ctokens import PRELUDE
 FLAGS = ("-O0", "-masm=intel", "-fno-asynchronous-unwind-tables", "-fno-jump-tables")
 BATCH = 200  # functions that gcc gets at once: its start is then a small part of the time
 Stage = Literal["-S", "-c"]
+T = TypeVar("T")
 
 
 class CompileError(PermnetError):
@@ -44,31 +46,36 @@ def find_compiler(cc: str = "gcc") -> tuple[str, str]:
     return path, run.stdout.decode(errors="replace").partition("\n")[0]
 
 
-def assemble(
+def assemble(sources: Sequence[str]) -> list[Lines | None]:
+    """The assembly of functions named `f`, in order; None for one that does not compile."""
+    return compile_each(sources, lambda made: functions(made.decode()))
+
+
+def compile_each(
     sources: Sequence[str],
+    read: Callable[[bytes], Mapping[str, T]],
     prelude: str = PRELUDE,
     cc: str = "gcc",
     flags: Sequence[str] = FLAGS,
     stage: Stage = "-S",
-    read: Callable[[bytes], dict[str, Lines]] = lambda made: functions(made.decode()),
-) -> list[Lines | None]:
-    """The assembly of functions named `f`, in order; None for one that does not compile.
+) -> list[T | None]:
+    """What `read` finds of functions named `f`, in order; None for one that does not compile.
 
-    `read` finds the functions in what the compiler made: assembly, or an object with `-c`.
+    It reads what the compiler made of all of them: assembly, or an object with `-c`.
     """
     names = [f"permnet_{i}" for i in range(len(sources))]
     named = map(_named, sources, names)
-    try:
+    found: Mapping[str, T] = {}
+    with suppress(CompileError):
         found = read(compile_c("\n".join([prelude, *named]), cc, flags, stage))
-    except CompileError:
-        found = {}
     if found.keys() == set(names):
         return [found[name] for name in names]
     if len(sources) == 1:
         return [None]
     half = len(sources) // 2  # some do not compile: find out which
     parts = (part for part in (sources[:half], sources[half:]) if part)
-    return [lines for part in parts for lines in assemble(part, prelude, cc, flags, stage, read)]
+    each = (compile_each(part, read, prelude, cc, flags, stage) for part in parts)
+    return [made for part in each for made in part]
 
 
 def _named(source: str, name: str) -> str:
@@ -79,11 +86,20 @@ def compile_c(
     source: str, cc: str = "gcc", flags: Sequence[str] = FLAGS, stage: Stage = "-S"
 ) -> bytes:
     """What the compiler makes of preprocessed C: assembly, or an object with `-c`."""
+    return _made("in.i", source, cc, (*flags, "-w", stage))
+
+
+def object_of(assembly: str, cc: str = "gcc") -> bytes:
+    """The object of assembly text; AT&T syntax, unless a directive says otherwise."""
+    return _made("in.s", assembly, cc, ("-c",))
+
+
+def _made(file: str, text: str, cc: str, options: Sequence[str]) -> bytes:
     compiler, _ = find_compiler(cc)
     with tempfile.TemporaryDirectory(prefix="permnet-") as folder:
-        given, made, told = (Path(folder, name) for name in ("in.i", "out", "messages"))
-        given.write_text(source, "utf-8")
-        command = [compiler, *flags, "-w", stage, "-o", made.name, given.name]
+        given, made, told = (Path(folder, name) for name in (file, "out", "messages"))
+        given.write_text(text, "utf-8")
+        command = [compiler, *options, "-o", made.name, given.name]
         try:
             with told.open("wb") as messages:
                 run_limited(command, Path(folder), messages)
@@ -98,4 +114,4 @@ def _first_error(told: Path) -> str:
     with told.open(encoding="utf-8", errors="replace") as file:
         lines = file.read(10_000).splitlines()
     error = next((line for line in lines if "error:" in line), "it does not compile")
-    return error.removeprefix("in.i:")
+    return re.sub(r"^in\.[is]:", "", error)

@@ -1,0 +1,185 @@
+"""Machine code: text that an assembler reads otherwise than it was read is not verified."""
+
+import re
+import shutil
+from dataclasses import replace
+from itertools import chain
+
+import pytest
+
+from permnet.decompiling import text as reader
+from permnet.decompiling.machine import Object, confirmed, same_code
+from permnet.decompiling.text import Function, functions
+from permnet.decompiling.toolchain import Compiler
+from permnet.decompiling.verify import same
+from permnet.tasks.switch.compiler import FLAGS, compile_c
+from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
+from permnet.tasks.switch.dataset import SETS, shipped
+from tests.table_model import knowing
+
+ATT = ("-O0", "-fno-jump-tables")
+COMPILER = Compiler()
+C = lex(
+    "int f(int p0) { switch (p0) { case 3: p0 = g0(p0); break; case 7: h1(4); break; } "
+    "return p0 - 300; }"
+)
+
+
+def source(c: list[str], name: str) -> str:
+    return layout([c[0], name, *c[2:]])
+
+
+def assembly(flags: tuple[str, ...] = FLAGS, cc: str = "gcc", before: str = PRELUDE) -> str:
+    return compile_c(f"{before}\n{source(C, 'it')}", cc, flags).decode()
+
+
+def only(text: str) -> Function:
+    (function,) = (f for f in functions(text) if f.name == "it")
+    return function
+
+
+def verdict(text: str, compiler: Compiler = COMPILER) -> bool:
+    return confirmed([(C, only(text))], compiler) == [True]
+
+
+def hidden(function: Function, text: str) -> bool:
+    """The verdict where a function's text is not what was read of it."""
+    return confirmed([(C, replace(function, text=text))], COMPILER) == [True]
+
+
+@pytest.fixture
+def gullible(monkeypatch) -> None:
+    """A reader that takes all directives for harmless."""
+    monkeypatch.setattr(reader, "_given_away", lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "flags", [FLAGS, ATT, (*FLAGS, "-fPIC", "-g"), (*FLAGS, "-fcf-protection")]
+)
+def test_what_the_compiler_makes_is_confirmed(flags: tuple[str, ...]) -> None:
+    programs = [c for name in SETS for _, c in list(shipped(name).pairs())[::100]]
+    text = [source(c, f"part{i}") for i, c in enumerate(programs)]
+    found = functions(compile_c("\n".join([PRELUDE, *text]), "gcc", flags).decode())
+    compiler = Compiler("gcc", flags)
+    assert all(confirmed(list(zip(programs, found, strict=True)), compiler))
+    shifted = [*found[1:], found[0]]
+    assert not any(confirmed(list(zip(programs, shifted, strict=True)), compiler))
+
+
+HIDING = [
+    ".set g0, h1",
+    "g0 = g1",
+    ".weakref g0, g1",
+    ".macro leave\nnop\n.endm",
+    ".macro cmp all:vararg\nnop\n.endm",
+    ".irp x, leave\n.macro \\x\nnop\n.endm\n.endr",
+    ".type it, @gnu_indirect_function",
+]
+
+
+@pytest.mark.usefixtures("gullible")
+@pytest.mark.parametrize("directive", HIDING)
+def test_code_that_directives_make_otherwise_than_it_looks(directive: str) -> None:
+    plain = assembly()
+    hiding = plain.replace("\t.text\n", f"\t.text\n{directive}\n", 1)
+    shown, hidden = (list(chain.from_iterable(only(text).tokens)) for text in (plain, hiding))
+    assert same(shown, hidden)
+    assert verdict(plain)
+    assert not verdict(hiding)
+
+
+def test_any_byte_that_differs_is_seen() -> None:
+    """In all ways to change one instruction, though the reader were to see none of it."""
+    text = assembly()
+    function = only(text)
+    lines = text.split("\n")
+    first, last = function.span
+    for number in range(first, last):
+        if not lines[number].startswith("\t") or lines[number].lstrip().startswith("."):
+            continue
+        for other in ("\tnop", f"{lines[number]}\n\tnop", ""):
+            if other != lines[number]:
+                assert not hidden(
+                    function, "\n".join([*lines[:number], other, *lines[number + 1 :]])
+                )
+
+
+def test_a_pipeline_believes_the_assembler(gullible) -> None:
+    text = assembly()
+    for change, right in (("", True), (".set g0, g1\n", False)):
+        (found,) = knowing(change + text, {"it": [C]}).each([only(change + text)])
+        assert (found.c is not None, found.verified) == (True, right)
+
+
+@pytest.mark.parametrize("static", ["", "static "])
+@pytest.mark.parametrize("section", [(), ("-ffunction-sections",)])
+def test_calls_of_functions_of_the_same_file(static: str, section: tuple[str, ...]) -> None:
+    before = f"{PRELUDE} int g0(int p0) {{ return p0; }}\n".replace("int g0", f"{static}int g0")
+    text = assembly((*FLAGS, *section), before=before)
+    assert verdict(text)
+    assert not verdict(text.replace("call\tg0", "call\tg0+1"))
+
+
+@pytest.mark.parametrize("static", ["", "static "])
+def test_a_function_that_calls_itself_under_another_name(static: str) -> None:
+    c = lex("int f(int p0) { if (p0 > 3) { p0 = f(p0); } return p0; }")
+    others = "int g0(int p0); int g1(int p0) { return it(p0); }"
+    ours = Object(compile_c(source(["int", *c[1:]], "f"), stage="-c"))
+    calls = layout(["it" if token == "f" else token for token in c])
+    theirs = Object(compile_c(f"{static}{calls} {others}", stage="-c"))
+    assert same_code(ours, "f", theirs, "it")
+    assert not same_code(ours, "f", theirs, "g1")
+    elsewhere = layout(["g0" if token == "f" and i > 1 else token for i, token in enumerate(c)])
+    assert not same_code(
+        Object(compile_c(f"{others.partition(';')[0]}; {elsewhere}", stage="-c")), "f", theirs, "it"
+    )
+
+
+def bare(text: str) -> str:
+    """As pages show it: instructions and labels alone."""
+    return "".join(line + "\n" for line in text.split("\n") if re.match(r"\.?\w+:|\t[a-z]", line))
+
+
+@pytest.mark.parametrize("flags", [FLAGS, ATT])
+def test_listings_without_directives(flags: tuple[str, ...]) -> None:
+    compiler = Compiler("gcc", flags)
+    text = bare(assembly(flags))
+    assert "." not in text.replace(".L", "")
+    assert verdict(text, compiler)
+    assert verdict(text.replace("\n", "\r\n"), compiler)
+    assert verdict(f"{text}other:\n\tpush rbp\n" if flags is FLAGS else text, compiler)
+    assert not verdict(text.replace("leave", "nop\n\tleave"), compiler)
+
+
+def test_what_stands_behind_a_function_has_to_be_padding() -> None:
+    text = bare(assembly())
+    assert verdict(f"{text}\t.p2align 4\nother:\n\tret\n")
+    assert not verdict(f"{text}\tret\nother:\n\tret\n")
+    for byte, right in (("0x90", True), ("0xcc", True), ("0xc3", False), ("0", False)):
+        assert hidden(only(text), f"{text}\t.byte {byte}\nother:\n\tret\n") == right
+
+
+@pytest.mark.parametrize("other", ["\tfrobnicate eax\n\tret\n", "\t.addrsig\n", "it:\n\tret\n"])
+def test_a_file_that_is_none_to_the_assembler(other: str) -> None:
+    """The function's own lines are asked then, and still have to be what was read."""
+    text = assembly()
+    broken = f"{text}\nother:\n{other}"
+    function = next(f for f in functions(broken) if f.name == "it")
+    assert confirmed([(C, function)], COMPILER) == [True]
+    changed = broken.replace("cmp\t", "cmp\t1+", 1)
+    function = next(f for f in functions(changed) if f.name == "it")
+    assert confirmed([(C, function)], COMPILER) == [False]
+
+
+def test_lines_that_are_none_to_the_assembler_are_not_confirmed() -> None:
+    text = assembly().replace("\tleave\n", "\tfrobnicate eax\n")
+    assert not verdict(text)
+
+
+@pytest.mark.skipif(not shutil.which("clang-14"), reason="clang-14 is not installed")
+def test_another_compiler_and_its_assembler() -> None:
+    compiler = Compiler("clang-14", ("-O0", "-masm=intel", "-fno-jump-tables"))
+    text = assembly(compiler.flags, compiler.cc)
+    assert ".addrsig" in text
+    assert verdict(text, compiler)
+    assert not verdict(text.replace("-300", "-301").replace(" 300", " 301"), compiler)
