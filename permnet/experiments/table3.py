@@ -54,6 +54,7 @@ TABLE = Table(
         own(
             "small",
             "permneti/PI1-10",
+            seeds=3,
             model={"embedding": 64, "hidden": 32},
             batch=512,
             rate=0.004,
