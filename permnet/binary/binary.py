@@ -18,14 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from permnet.binary import elf
-from permnet.binary.elf import Section, read_elf
+from permnet.binary.elf import read_elf
 from permnet.binary.frames import function_ranges
 from permnet.binary.layout import Region, linked_regions, object_regions
+from permnet.binary.symbols import FUNCTION, INDIRECT, PLAIN, RESERVED, UNDEFINED, Symbols
 from permnet.errors import PermnetError
 
-FUNCTION, DATA_OBJECT, SECTION_SYMBOL, FILE_SYMBOL, INDIRECT = 2, 1, 3, 4, 10
-UNDEFINED, RESERVED = 0, 0xFF00
-LOCAL = 0
 _JUMP_THROUGH = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?\xf2?\xff\x25")  # endbr64, bnd
 STUB = 16  # bytes of an entry of a procedure linkage table
 APART = 1 << 20  # bytes between outside names, so that none is reached from another
@@ -64,6 +62,7 @@ class Binary:
         self._written: dict[bool, np.ndarray] = {}  # where addresses were, by whether relative
         self._named: dict[int, str] = {}  # what the distance at an address is one to
         self.regions = object_regions(self.elf) if self.is_object else linked_regions(self.elf)
+        self._symbols = Symbols(self.elf, self.regions)
         if sum(len(region.content) for region in self._code) > 2 * len(data):
             raise PermnetError(
                 "sections of code overlap to more than twice the file: it is damaged"
@@ -92,7 +91,7 @@ class Binary:
         offset, size = start - region.address, end - start
         if size <= 0 or offset < 0:
             return None
-        name = self._symbol_name(int(names[i])) or f"sub_{start:x}"
+        name = self._symbols.name(int(names[i])) or f"sub_{start:x}"
         return Function(name, start, size, region.content[offset : offset + size], self)
 
     def function(self, address: int) -> Function | None:
@@ -101,6 +100,16 @@ class Binary:
         regions = [region for region in self._code if region.address <= address < region.end]
         found = self._function(regions[0], at) if regions and at >= 0 else None
         return found if found and address < found.end else None
+
+    def labelled(self, name: str) -> Function | None:
+        """The code with a label, up to its size or else to the next label."""
+        start, end = self._symbols.labelled(name) or (0, 0)
+        region = self._region(start, 1)
+        if region is None or not (start < end and region.section.flags & elf.EXECUTE):
+            return None
+        end = min(end, region.end)
+        content = region.content[start - region.address : end - region.address]
+        return Function(name, start, end - start, content, self)
 
     def read_only(self, address: int, size: int) -> bytes | None:
         """Bytes that no running program can change; None where there are none."""
@@ -112,15 +121,21 @@ class Binary:
 
     def invented(self, start: int, end: int) -> bool:
         """Whether code here holds a number that only a linker knows, and an object leaves open."""
-        return self._is_written(False, start, end)
+        return bool(self._written_in(False, start, end))
 
     def relative_at(self, start: int, end: int) -> bool:
         """Whether code here holds a distance to what a name stands for."""
-        return self._is_written(True, start, end)
+        return bool(self._written_in(True, start, end))
 
-    def _is_written(self, relative: bool, start: int, end: int) -> bool:
-        first, last = np.searchsorted(self._written[relative], [start, end])
-        return bool(first < last)
+    def filled_in(self, start: int, end: int) -> list[int]:
+        """The addresses of code here at which a linker or loader has to write something."""
+        return sorted(at for kind in (True, False) for at in self._written_in(kind, start, end))
+
+    def _written_in(self, relative: bool, start: int, end: int) -> list[int]:
+        written = self._written[relative]
+        first, last = np.searchsorted(written, [start, end])
+        found: list[int] = written[first:last].tolist()
+        return found
 
     def named_at(self, address: int) -> str | None:
         """The name that an object gives for the distance at an address, which a linker fills in."""
@@ -133,18 +148,7 @@ class Binary:
 
     def is_ambiguous(self, name: str) -> bool:
         """Whether several places here have that name."""
-        return name in self._ambiguous
-
-    @cached_property
-    def _ambiguous(self) -> set[str]:
-        found: dict[str, int] = {}
-        address, _, kind, number = self._symbols
-        shown = (kind != SECTION_SYMBOL) & (kind != FILE_SYMBOL)
-        return {
-            name
-            for at, n in zip(address[shown].tolist(), number[shown].tolist(), strict=True)
-            if found.setdefault(name := self._symbol_name(n), at) != at
-        }
+        return self._symbols.is_ambiguous(name)
 
     def _loaded(self) -> np.ndarray:
         """Where the loader of a linked file writes into code."""
@@ -161,13 +165,7 @@ class Binary:
 
     def name(self, address: int) -> str | None:
         """Of a function or a datum at an address, here or elsewhere."""
-        if address in self._outside_names:
-            return self._outside_names[address]
-        starts, _, names = self._name_table
-        i = int(np.searchsorted(starts, address))
-        if i < len(starts) and starts[i] == address:
-            return self._symbol_name(int(names[i]))
-        return None
+        return self._outside_names.get(address) or self._symbols.at(address)
 
     def is_outside(self, address: int) -> bool:
         """Whether the name at an address is defined in another file."""
@@ -175,12 +173,7 @@ class Binary:
 
     def nearest(self, address: int) -> tuple[str, int] | None:
         """The named datum that an address lies in, and how far in it lies."""
-        starts, sizes, names = self._name_table
-        i = int(np.searchsorted(starts, address, side="right")) - 1
-        if i < 0 or not address < starts[i] + max(int(sizes[i]), 1):
-            return None
-        name = self._symbol_name(int(names[i]))
-        return (name, address - int(starts[i])) if name else None
+        return self._symbols.nearest(address)
 
     def _region(self, address: int, size: int) -> Region | None:
         for region in self.regions:
@@ -196,46 +189,9 @@ class Binary:
         return sorted(code, key=lambda region: region.address)
 
     @cached_property
-    def _symbols(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Address, size, kind and number of each symbol that is defined here."""
-        columns: list[tuple[np.ndarray, ...]] = []
-        for table, (_, rows) in enumerate(self._symbol_tables):
-            at = np.flatnonzero((rows["section"] != UNDEFINED) & (rows["section"] < RESERVED))
-            at = at[np.argsort(rows["info"][at] >> 4 == LOCAL, kind="stable")]  # global names win
-            kept = rows[at]
-            address = kept["value"].astype(np.int64)
-            if self.is_object:
-                bases = {r.section: r.address for r in self.regions}
-                base = np.array([bases.get(s, -1) for s in self.elf.sections], dtype=np.int64)
-                section = np.minimum(kept["section"], len(base) - 1)
-                address = np.where(base[section] < 0, -1, address + base[section])
-            columns.append(
-                (address, kept["size"].astype(np.int64), kept["info"] & 15, at * 2 + table)
-            )
-        address, size, kind, number = (
-            np.concatenate([np.zeros(0, np.int64), *part])
-            for part in (zip(*columns, strict=True) if columns else ((), (), (), ()))
-        )
-        inside = (address >= 0) & (size >= 0) & (size < elf.ADDRESS_LIMIT)
-        return address[inside], size[inside], kind[inside], number[inside]
-
-    @cached_property
-    def _symbol_tables(self) -> list[tuple[Section, np.ndarray]]:
-        """The full table, which a stripped file lacks, and that of what is loaded or shared."""
-        kinds = (elf.SYMBOL_TABLE, elf.DYNAMIC_SYMBOLS)
-        return [next(self.elf.tables(kind), (NOTHING, np.zeros(0, elf.SYMBOL))) for kind in kinds]
-
-    def _symbol_name(self, number: int) -> str:
-        if number < 0:
-            return ""
-        row, table = divmod(number, 2)
-        section, rows = self._symbol_tables[table]
-        return self.elf.string(self.elf.linked(section), int(rows["name"][row]))
-
-    @cached_property
     def _function_table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Starts, sizes and symbols of functions, by address; symbol -1 for one without a name."""
-        address, size, kind, number = self._symbols
+        address, size, kind, number = self._symbols.defined
         named = ((kind == FUNCTION) | (kind == INDIRECT)) & (size > 0)
         framed = np.array(list(self._framed()), dtype=np.int64).reshape(-1, 2)
         if self.is_object and not named.any() and not len(framed):
@@ -248,8 +204,8 @@ class Binary:
 
     def _unmarked(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Functions of an object that tells none: code from each label, or start of code, on."""
-        address, _, kind, number = self._symbols
-        plain = kind == 0
+        address, _, kind, number = self._symbols.defined
+        plain = kind == PLAIN
         starts = np.concatenate([address[plain], [region.address for region in self._code]])
         names = np.concatenate([number[plain], np.full(len(self._code), -1)])
         starts, first = np.unique(starts.astype(np.int64), return_index=True)
@@ -263,14 +219,6 @@ class Binary:
                         yield start, size
 
     @cached_property
-    def _name_table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        address, size, kind, number = self._symbols
-        shown = (kind != SECTION_SYMBOL) & (kind != FILE_SYMBOL)
-        address, size, number = address[shown], size[shown], number[shown]
-        starts, first = np.unique(address, return_index=True)
-        return starts, size[first], number[first]
-
-    @cached_property
     def _outside_names(self) -> dict[int, str]:
         named = {address: name for name, address in self._outside.items()}
         return named if self.is_object else named | self._stubs()
@@ -282,12 +230,12 @@ class Binary:
             symbols = self.elf.linked(section)
             if symbols is None or symbols.type != elf.DYNAMIC_SYMBOLS:
                 continue
-            table = self._symbol_tables[1][1]
+            table = self._symbols.tables[1][1]
             kind = rows["info"] & 0xFFFFFFFF
             for row in rows[(kind == _JUMP_SLOT) | (kind == _GLOBAL_DATA)]:
                 i = int(row["info"]) >> 32
                 if i < len(table):
-                    slots[int(row["offset"])] = self._symbol_name(i * 2 + 1)
+                    slots[int(row["offset"])] = self._symbols.name_of(i, 1)
         stubs = dict(slots)  # a call may also go through the slot itself
         for region in self.regions:
             if region.section.name.startswith(".plt"):
@@ -305,7 +253,7 @@ class Binary:
         regions = {region.section: region for region in self.regions}
         free = max((region.end for region in self.regions), default=0)
         free = -(-free // 4096) * 4096 + 4096
-        table = self._symbol_tables[0][1]
+        table = self._symbols.tables[0][1]
         apart = max(STUB, min(APART, (1 << 30) // (2 * len(table) + 1) // STUB * STUB))
         written: dict[bool, list[int]] = {False: [], True: []}
         for section in self.elf.sections:
@@ -330,9 +278,9 @@ class Binary:
                 index = int(table["section"][symbol])
                 base = 0
                 if relative and size == 4 and addend == -4 and kind not in _GOT:
-                    self._named[region.address + offset] = self._symbol_name(symbol * 2)
+                    self._named[region.address + offset] = self._symbols.name_of(symbol, 0)
                 if kind in _GOT or index == UNDEFINED or index >= RESERVED:
-                    name = self._symbol_name(symbol * 2) + "@GOTPCREL" * (kind in _GOT)
+                    name = self._symbols.name_of(symbol, 0) + "@GOTPCREL" * (kind in _GOT)
                     base = self._outside.setdefault(name, free + apart * len(self._outside))
                     if relative and abs(addend) >= apart // 2:  # may be beside another name
                         written[False].append(region.address + offset)
@@ -342,9 +290,6 @@ class Binary:
                 content = region.content[offset : offset + size]
                 content[:] = (value % (1 << 8 * size)).to_bytes(size, "little")
         self._written = {key: np.sort(np.array(at, np.int64)) for key, at in written.items()}
-
-
-NOTHING = Section("", 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def is_elf(path: Path) -> bool:
