@@ -24,7 +24,7 @@ TABLE = Table(
         cell("permneti/PI10", 1.0, 1.0, seeds=3),
         cell("permneti/PI20", 0.9999, 0.9999, seeds=3),
         cell("gru/PI10", 0.1683, 0.0),
-        cell("gru-attention/PI10", 0.1635, 0.0, seen=Seen(20, 1.0)),
+        cell("gru-attention/PI10", 0.1635, 0.0),
         cell("copynet/PI10", 0.9999, 0.9997),
         cell("transformer/PI10", 0.3915, 0.0, seen=Seen(40, None)),
         cell("gru/PI1-10", 0.1920, 0.0),
@@ -48,6 +48,7 @@ TABLE = Table(
             "gru-attention",
             replace(PRESETS["gru-attention/PI10"], benchmark="PI20"),
             "the settings of PI10",
+            seen=Seen(15, None),
         ),
     ),
     ours=(
@@ -79,7 +80,7 @@ TABLE = Table(
             model={"equal": True},
             note="keys meet equal tokens only",
         ),
-        *other_rates("gru/PI10", "gru-attention/PI10", "transformer/PI10"),
+        *other_rates("gru/PI10", "transformer/PI10"),
     ),
     notes=(
         "The paper runs no other baseline on PI20, since none but CopyNet solves PI10 there; "

@@ -14,12 +14,11 @@ FULL_BUDGET = ("PD10", "PI10")
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen, at its last evaluation, of a run that was cut off; no result (docs/log.md)."""
+    """What was seen of seed 0, last, before it was cut off; no result (docs/log.md)."""
 
     epoch: int
     wea: float | None
     """On the validation split; None where it still was on the plateau that training starts from."""
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -172,10 +171,12 @@ def small(
     )
 
 
-def beside(model: str, run: Run, note: str, label: str | None = None) -> Cell:
+def beside(
+    model: str, run: Run, note: str, label: str | None = None, seen: Seen | None = None
+) -> Cell:
     """A cell of a model that the paper does not have."""
     runs = _seeded(run, _name(model, run.benchmark, label=label), 1)
-    return Cell(model, run.benchmark, runs, recipe="ours", note=note)
+    return Cell(model, run.benchmark, runs, recipe="ours", note=note, seen=seen)
 
 
 def _name(model: str, benchmark: str, without: str | None = None, label: str | None = None) -> str:

@@ -197,9 +197,8 @@ def _remarks(row: Row) -> list[str]:
 
 
 def _cut_off(row: Row, seen: Seen) -> str:
-    which = f"seed {seen.seed} " if len(row.cell.runs) > 1 else ""
     run = next(iter(row.cell.runs.values()))
-    return f"no result: {which}cut off after {seen.epoch} of {run.train.epochs} epochs, " + (
+    return f"no result: cut off after {seen.epoch} of {run.train.epochs} epochs, " + (
         "still on its plateau"
         if seen.wea is None
         else f"with {100 * seen.wea:g} % of the validation examples right"

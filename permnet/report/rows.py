@@ -40,7 +40,7 @@ class Row:
     def cut_off(self) -> Seen | None:
         """What was seen of a run that has no result; None once it has one."""
         seen = self.cell.seen
-        return seen if seen and seen.seed not in self.seeds else None
+        return seen if 0 not in self.seeds else None
 
     @property
     def ta(self) -> float | None:
