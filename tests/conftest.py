@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import shutil
 
 import pytest
 import torch
@@ -21,3 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("gpu"):
                 item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+
+
+@pytest.fixture(params=["Linux", "another system"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Linux's ways are missing, limits are set and a program's end is noticed in others."""
+    if request.param != "Linux":
+        which = shutil.which
+        monkeypatch.setattr(
+            shutil, "which", lambda name: None if name == "prlimit" else which(name)
+        )
+        monkeypatch.delattr(os, "pidfd_open", raising=False)

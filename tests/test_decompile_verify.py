@@ -145,6 +145,7 @@ def script(folder: Path, body: str) -> str:
     return str(path)
 
 
+@pytest.mark.usefixtures("system")
 def test_nothing_that_a_compiler_started_outlives_its_time(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(limits, "SECONDS", 1)
     cc = script(tmp_path, f"sleep 600 & echo $! > {tmp_path}/pid; wait")

@@ -133,13 +133,14 @@ def test_no_file_is_read_and_none_is_left(tmp_path: Path, monkeypatch: pytest.Mo
     assert not list(scratch.iterdir())
 
 
+@pytest.mark.usefixtures("system")
 def test_limits_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     source = "int f(int p0) { return p0; }"
-    monkeypatch.setattr(limits, "MEMORY", 8 << 20)
-    assert assemble([source]) == [None]
-    monkeypatch.undo()
-    monkeypatch.setattr(limits, "OUTPUT", 100)
-    assert assemble([source]) == [None]
+    assert assemble([source]) != [None]
+    for limit, value in (("MEMORY", 8 << 20), ("OUTPUT", 100)):
+        with monkeypatch.context() as patch:
+            patch.setattr(limits, limit, value)
+            assert assemble([source]) == [None]
 
 
 @pytest.fixture
