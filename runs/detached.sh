@@ -3,6 +3,7 @@
 #
 #     runs/detached.sh start OUT SECONDS NAME…     begin, or go on with what OUT holds; for so long
 #     runs/detached.sh show OUT                    how far it is
+#     runs/detached.sh wait OUT SECONDS            the same when it has ended, or after so long
 #     runs/detached.sh stop OUT                    end it, with checkpoints
 #     runs/detached.sh pack OUT FOLDER [RUN…]      what is finished, and RUNs as they are, to FOLDER;
 #                                                  `begun` stands for all that are not finished
@@ -77,6 +78,19 @@ show() {
     done
 }
 
+running() {
+    # A process that has ended may stay listed until it is asked about.
+    grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$(cat "$1/pid")/status"
+}
+
+wait_for() {
+    end=$(($(date +%s) + $2))
+    while running "$1" && [ "$(date +%s)" -lt "$end" ]; do
+        sleep 1
+    done
+    show "$1"
+}
+
 begun() {
     for file in runs/*/run.json; do
         [ ! -e "$file" ] || [ -e "${file%run.json}result.json" ] || echo "${file%/run.json}"
@@ -87,6 +101,7 @@ begun() {
 case $1 in
     start) [ $# -ge 4 ] || usage; shift; start "$@" ;;
     show) show "$2" ;;
+    wait) [ $# = 3 ] && [ "$3" -ge 0 ] || usage; wait_for "$2" "$3" ;;
     stop) cd "$2"; kill "$(cat pid)" ;;
     pack) [ $# -ge 3 ] || usage; shift; pack "$@" ;;
     *) usage ;;

@@ -78,9 +78,13 @@ def test_a_detached_campaign_outlives_its_shell_and_is_packed(tmp_path):
     assert detached("start", str(out), "soon", "smoke") != 0
     assert not (out / "log").exists()
     assert detached("start", str(out), "900", "smoke", "--test-limit", "100") == 0
+    assert detached("wait", str(out), "0") == 0  # it goes on
     results = [out / f"runs/results/smoke-{name}.json" for name in ("PD1-10", "PI1-10")]
-    wait_until(lambda: all(path.exists() for path in results))
+    assert not any(path.exists() for path in results)
+    assert detached("wait", str(out), "900") == 0
+    assert all(path.exists() for path in results)
     assert detached("pack", str(out)) == detached("show") == detached("halt", str(out)) == 2
+    assert detached("wait", str(out)) == detached("wait", str(out), "soon") == 2
     assert detached("pack", str(out), str(packed), "no-such-run") != 0
     assert detached("pack", str(out), str(packed), "smoke-PI1-10") == 0
     with tarfile.open(packed / "results.tar.gz") as tar:
