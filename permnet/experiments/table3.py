@@ -80,6 +80,14 @@ TABLE = Table(
             model={"equal": True},
             note="keys meet equal tokens only",
         ),
+        small(
+            "permneti/PI20",
+            label="whole",
+            rate=0.002,
+            epochs=4,
+            model={"whole": True},
+            note="rows count whole",
+        ),
         *other_rates("gru/PI10", "transformer/PI10"),
     ),
     notes=(

@@ -144,6 +144,7 @@ def small(
     *,
     rate: float = 0.003,
     epochs: int = 6,
+    batch: int = 256,
     label: str = "small",
     seeds: int = 3,
     model: dict[str, Any] | None = None,
@@ -157,7 +158,7 @@ def small(
         preset,
         seeds=seeds,
         model={"embedding": 64, "hidden": 32} | (model or {}),
-        batch=256,
+        batch=batch,
         rate=rate,
         schedule="cosine",
         warmup=100,
@@ -165,7 +166,7 @@ def small(
         z_loss=1e-4,
         evaluate_every=1,
         evaluate_limit=2000,
-        note=f"H 32, {note}batch 256, rate {rate:g}, cosine, {epochs} epochs, z-loss 0.0001; "
+        note=f"H 32, {note}batch {batch}, rate {rate:g}, cosine, {epochs} epochs, z-loss 0.0001; "
         "minutes on a CPU",
         **others,
     )

@@ -164,6 +164,7 @@ class _Copying(Seq2Seq):
         *,
         resolves: bool = False,
         equal: bool = False,
+        whole: bool = False,
     ) -> None:
         super().__init__()
         size, reads = 2 * hidden, 3 if resolves else 2
@@ -176,7 +177,7 @@ class _Copying(Seq2Seq):
         self.copy = nn.Linear(size, size, bias=False)
         self.resolver = None
         if resolves:
-            self.resolver = IndirectResolver(size, size, vocab_size, equal=equal)
+            self.resolver = IndirectResolver(size, size, vocab_size, equal=equal, whole=whole)
         self.recall = nn.Linear(size, 1) if recall else None
 
     def encode(self, inputs: Tensor) -> DecompilerMemory:
@@ -318,7 +319,7 @@ class CopyNet(_Copying):
 
 
 class Decompiler(_Copying):
-    """CopyNet extended with PermNetI; `equal` is the resolver's."""
+    """CopyNet extended with PermNetI; `equal` and `whole` are the resolver's."""
 
     def __init__(
         self,
@@ -327,5 +328,8 @@ class Decompiler(_Copying):
         hidden: int = 32,
         recall: bool = False,
         equal: bool = False,
+        whole: bool = False,
     ) -> None:
-        super().__init__(vocab_size, embedding, hidden, recall, resolves=True, equal=equal)
+        super().__init__(
+            vocab_size, embedding, hidden, recall, resolves=True, equal=equal, whole=whole
+        )
