@@ -70,7 +70,7 @@ TABLE = Table(
         ),
         quick("permneti/PI20", rate=0.001),
         small("permneti/PI10"),
-        small("permneti/PI20", label="narrow", rate=0.002, epochs=4, seeds=1),
+        small("permneti/PI20", label="narrow", rate=0.002, epochs=4),
         small(
             "permneti/PI20",
             label="equal",

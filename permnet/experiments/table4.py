@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from permnet.experiments.tables import Cell, Table, cell, quick, small
+from permnet.experiments.tables import Cell, Table, cell, quick
 
 
 def ours(
@@ -53,17 +53,5 @@ TABLE = Table(
         ours(100, "wide", hidden=256, epochs=40, evaluate_every=4),
         ours(100, "calm", rate=0.0005, grow=(10, 40), grow_epochs=10, epochs=20),
         ours(100, "leap", grow=(40,), grow_epochs=12, epochs=20),
-        small(
-            "permneti/PI100",
-            label="whole",
-            seeds=1,
-            model={"whole": True},
-            note="rows count whole, lengths growing 10, 20, 40, 100",
-            batch=64,
-            rate=0.0015,
-            grow=(10, 20, 40),
-            grow_epochs=10,
-            epochs=2,
-        ),
     ),
 )

@@ -144,7 +144,6 @@ def small(
     *,
     rate: float = 0.003,
     epochs: int = 6,
-    batch: int = 256,
     label: str = "small",
     seeds: int = 3,
     model: dict[str, Any] | None = None,
@@ -158,7 +157,7 @@ def small(
         preset,
         seeds=seeds,
         model={"embedding": 64, "hidden": 32} | (model or {}),
-        batch=batch,
+        batch=256,
         rate=rate,
         schedule="cosine",
         warmup=100,
@@ -166,7 +165,7 @@ def small(
         z_loss=1e-4,
         evaluate_every=1,
         evaluate_limit=2000,
-        note=f"H 32, {note}batch {batch}, rate {rate:g}, cosine, {epochs} epochs, z-loss 0.0001; "
+        note=f"H 32, {note}batch 256, rate {rate:g}, cosine, {epochs} epochs, z-loss 0.0001; "
         "minutes on a CPU",
         **others,
     )
