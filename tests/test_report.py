@@ -671,6 +671,15 @@ def test_figure_5_follows_the_solver(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert seen.shares() != measure._Seen(trained(tmp_path / "x", "permneti", "PI10")).shares()
 
 
+def test_figure_6_agrees_wherever_in_the_pair_the_largest_value_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "EXAMPLES", 20)
+    monkeypatch.setattr(measure._Seen, "shares", lambda _: (0.25, 0.75))
+    figure = measure.without_m_d(trained(tmp_path / "x", "permneti", "PI10", "m_d"), "x")
+    assert "every column: this model agrees." in verdict("Figure 6", figure)
+
+
 def test_the_vocabulary_part_is_averaged_over_the_data_steps(tmp_path: Path) -> None:
     model = trained(tmp_path / "PI10", "permneti", "PI10", "m_d")
     part: Any = model.model.get_submodule("vocabulary")

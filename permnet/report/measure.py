@@ -103,7 +103,7 @@ def without_m_d(trained: Checkpoint, name: str) -> Figure:
         f"% and on its key in {100 * on_key:.2f} % of the columns, over {EXAMPLES:,} validation "
         f"examples; where a datum is due, the fixed-vocabulary part gives data tokens {data:+.2f}, "
         f"keys {keys:+.2f} and special tokens {special:+.2f} on average.",
-        measured=on_datum,
+        measured=on_datum + on_key,
         checkpoint=name,
         rows=seen.tokens[0],
         columns=seen.tokens[0],
