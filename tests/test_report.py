@@ -576,9 +576,11 @@ def test_tables_need_no_torch(results: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def trained(folder: Path, name: str, where: str, without: str | None = None) -> Checkpoint:
+def trained(
+    folder: Path, name: str, where: str, without: str | None = None, **more: Any
+) -> Checkpoint:
     """An untrained model as a checkpoint."""
-    run = Run(where, ModelConfig(name=name, embedding=8, hidden=4, without=without))
+    run = Run(where, ModelConfig(name=name, embedding=8, hidden=4, without=without, **more))
     task = benchmark(where).task
     torch.manual_seed(0)
     model = build(run.model, task.vocab(), task)
@@ -611,6 +613,13 @@ def test_figures_are_measured_and_kept(results: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert report(results) == 2
     assert "figures.json: Figure 4.title: expected str" in capsys.readouterr().err
+
+
+def test_a_model_with_additions_of_ours_is_in_no_figure_of_the_paper(tmp_path: Path) -> None:
+    trained(tmp_path / "equal", "permneti", "PI20", equal=True)
+    assert not measure.measure(tmp_path)
+    trained(tmp_path / "plain", "permneti", "PI20")
+    assert measure.measure(tmp_path)["Figure 5"].run == "plain"
 
 
 @pytest.mark.parametrize(
