@@ -363,6 +363,15 @@ def test_at_a_glance_the_best_own_recipe_stands_beside_the_paper_s(results: Path
     assert rows["| PD10"][3:] == ["–", "–", "0 |"]
 
 
+def test_the_test_split_picks_no_recipe(results: Path) -> None:
+    ends = ({"wea": 0.0, "epoch": 30}, {"wea": 1.0, "epoch": 30})
+    behind, ahead = ({"last": at, "best": {"wea": 1.0, "epoch": 9}} for at in ends)
+    put(results, "permneti-PI40-long-seed0", 0.9, validation=behind)
+    put(results, "permneti-PI40-bounded-seed0", 0.8, validation=ahead)
+    assert report(results) == 0
+    assert "] | `permneti-PI40-bounded` | 2 |" in text(results)
+
+
 def test_at_a_glance_baselines_stand_beside_the_paper_s_and_say_what_they_solve(
     results: Path,
 ) -> None:

@@ -33,6 +33,11 @@ class Row:
         return min(self.results, key=lambda r: (r.test.wea, r.test.ta), default=None)
 
     @property
+    def validated(self) -> float:
+        """WEA of the worst seed on the validation split, at the end; the test split picks none."""
+        return min((result.last.wea for result in self.results), default=-1.0)
+
+    @property
     def seeds(self) -> list[int]:
         return [result.run.train.seed for result in self.results]
 
