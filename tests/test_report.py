@@ -351,16 +351,16 @@ def test_at_a_glance_the_best_own_recipe_stands_beside_the_paper_s(results: Path
     put(results, "permneti-PI40-quick-seed0", 0.5)
     put(results, "permneti-PI40-long-seed0", 0.9)
     put(results, "permneti-PI40-long-seed1", 0.7)
-    put(results, "permneti-PI10-small-seed0", 0.3)
+    put(results, "permneti-PI10-small-seed0", 0.3, track="fresh")
     put(results, "permneti-PI10-without-m_d-small-seed0", 1.0)
     assert report(results) == 0
     text = (results.parent / "RESULTS.md").read_text().partition("## The baselines")[0]
     rows = {line.split(" | ")[0]: line.split(" | ") for line in text.splitlines()}
     assert rows["| PI40"][3].startswith("70.000")
-    assert rows["| PI40"][4:] == ["`permneti-PI40-long`", "2 |"]
+    assert rows["| PI40"][4:] == ["fixed", "`permneti-PI40-long`", "2 |"]
     assert rows["| PI10"][3].startswith("30.000")
-    assert rows["| PI10"][4:] == ["`permneti-PI10-small`", "1 |"]
-    assert rows["| PD10"][3:] == ["–", "–", "0 |"]
+    assert rows["| PI10"][4:] == ["fresh", "`permneti-PI10-small`", "1 |"]
+    assert rows["| PD10"][3:] == ["–", "–", "–", "0 |"]
 
 
 def test_the_test_split_picks_no_recipe(results: Path) -> None:
@@ -369,7 +369,7 @@ def test_the_test_split_picks_no_recipe(results: Path) -> None:
     put(results, "permneti-PI40-long-seed0", 0.9, validation=behind)
     put(results, "permneti-PI40-bounded-seed0", 0.8, validation=ahead)
     assert report(results) == 0
-    assert "] | `permneti-PI40-bounded` | 2 |" in text(results)
+    assert "] | fixed | `permneti-PI40-bounded` | 2 |" in text(results)
 
 
 def test_at_a_glance_baselines_stand_beside_the_paper_s_and_say_what_they_solve(

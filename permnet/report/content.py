@@ -35,7 +35,8 @@ CUT_OFF = (
 )
 CHOSEN = (
     "Of several recipes of our own the one is shown that is best on the validation split, by its "
-    "worst seed at the end of its training."
+    "worst seed at the end of its training. Track: `fixed` if it was trained on the frozen 100,000 "
+    "examples alone, as all in the paper's recipe are, `fresh` if on others, too."
 )
 FIGURES = ("Figure 4", "Figure 5", "Figure 6")
 
@@ -72,11 +73,13 @@ def _glance(collected: Collected) -> Section:
     lines = []
     for row, tried in permnets(collected):
         own = best(tried)
-        shown = (_wea(own), f"`{own.cell.name}`") if own else ("–", "–")
+        shown = ("–", "–", "–")
+        if own and own.worst:
+            shown = (_wea(own), own.worst.track, f"`{own.cell.name}`")
         paper = percent(row.cell.paper_wea)
         lines.append((row.cell.benchmark, paper, _wea(row), *shown, str(len(tried))))
-    header = ("benchmark", "paper", "ours, the paper's recipe", "ours, best own recipe", "its row",
-              "own recipes tried")  # fmt: skip
+    header = ("benchmark", "paper", "ours, the paper's recipe", "ours, best own recipe", "track",
+              "its row", "own recipes tried")  # fmt: skip
     return Section("The PermNets at a glance: WEA", header, tuple(lines), (CHOSEN,))
 
 
