@@ -181,7 +181,7 @@ def test_the_worst_seed_is_the_headline(results: Path, capsys: pytest.CaptureFix
     assert line[5] == "100.00"
     assert line[6] == f"-75.000 [{low - 100:+.3f}, {high - 100:+.3f}]"
     assert line[9] == f"{100 * row['wea']:.3f}"
-    assert "tested on 1,000 examples only" in line[14]
+    assert "WEA by seed 99.90, 25.00, 100.00; tested on 1,000 examples only" in line[14]
 
 
 def test_the_same_result_stands_in_every_table_that_has_it(

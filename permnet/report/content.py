@@ -8,7 +8,7 @@ from permnet.experiments import TABLES, switch
 from permnet.experiments.tables import PERMNETS, Seen, Table
 from permnet.report.figures import Figure, verdict
 from permnet.report.results import Figures, Result
-from permnet.report.rows import SOLVED, Collected, Direction, Row, directions
+from permnet.report.rows import FALL, SOLVED, Collected, Direction, Row, directions
 from permnet.tasks.benchmarks import SPLIT_SIZE
 
 INTRODUCTION = (
@@ -194,6 +194,9 @@ def _remarks(row: Row) -> list[str]:
             f"not solved in {worst.steps:,} steps{_ended(worst)} (best validation WEA "
             f"{percent(worst.best.wea)}, epoch {worst.best.epoch})"
         )
+    by_seed = [result.test.wea for result in row.results]
+    if max(by_seed) - min(by_seed) >= FALL:
+        remarks.append(f"WEA by seed {', '.join(map(percent, by_seed))}")
     if worst.unseen:
         remarks.append(f"on examples not in training {percent(worst.unseen.wea, 3)}")
     if worst.track == "fresh":

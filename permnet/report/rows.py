@@ -15,7 +15,7 @@ from permnet.tasks.switch.benchmark import is_switch
 SOLVED = 0.99
 """WEA from which a benchmark counts as solved."""
 FALL = 0.01
-"""Loss of WEA from which an ablation counts as harmful."""
+"""Loss of WEA from which an ablation counts as harmful, and seeds as unlike."""
 
 
 @dataclass(frozen=True)
