@@ -235,8 +235,15 @@ def _directions(rows: list[Row]) -> list[str]:
         found = [one for one in directions(rows) if one.row.cell.recipe == recipe]
         checked = [one for one in found if one.ours is not None]
         left = [one.row for one in found if one.ours is None]
+        unlike = [
+            f"{_where(one.row)} ({sum(one.fallen)} of {len(one.fallen)})"
+            for one in found
+            if one.fallen and any(one.fallen) and not all(one.fallen)
+        ]
         if checked:
             notes.append(f"{where.capitalize()}, {_compared(checked)}")
+        if unlike:
+            notes.append(f"{where.capitalize()} it falls in some seeds only: {', '.join(unlike)}.")
         if left:
             notes.append(
                 f"Not counted {where}, since the full model's worst seed is itself 1 point or more "
