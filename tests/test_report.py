@@ -500,6 +500,17 @@ def test_the_page_stands_alone_and_shows_every_curve(results: Path) -> None:
     assert "prefers-color-scheme: dark" in page
 
 
+def test_a_learning_curve_begins_at_the_full_length(results: Path) -> None:
+    growing = [[100, 7, 1.0, 0.5, 1.0, 1.0, 4], [200, 13, 2.0, 0.5, 0.25, 0.0, 10]]
+    put(results, "permneti-PI10-noise-grow-seed0", curve=[*growing, [300, 20, 3, 0, 1, 1, 10]])
+    (drawn,) = collect(results).results
+    assert [point.epoch for point in drawn.at_full_length] == [13, 20]
+    assert report(results) == 0
+    page = (results.parent / "report.html").read_text()
+    (line,) = re.findall('<polyline points="([^"]*)"[^>]*><title>permneti-PI10-noise', page)[:1]
+    assert len(line.split()) == 2
+
+
 def test_charts_escape_what_they_are_given() -> None:
     assert "<script" not in line_chart("<script>", "<script>", [Line("<script>", 0, ((1, 0.5),))])
     drawn = heat_map("<script>", ["<script>"], ["<script>"], [[0.0]])

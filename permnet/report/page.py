@@ -106,7 +106,7 @@ def _charts(rows: list[Row]) -> str:
             Line(
                 result.name,
                 labels.index(row.label) % len(_COLOURS),
-                tuple((point.epoch, point.ta) for point in result.curve),
+                tuple((point.epoch, point.ta) for point in result.at_full_length),
                 dashed=row.group == "ours",
             )
             for row in there

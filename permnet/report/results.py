@@ -95,6 +95,11 @@ class Result(Course):
     device: str
     curve: tuple[Evaluation, ...]
 
+    @property
+    def at_full_length(self) -> tuple[Evaluation, ...]:
+        """The end of the curve: while lengths grow, evaluations are on examples so short."""
+        return tuple(point for point in self.curve if point.length == self.curve[-1].length)
+
 
 def read_results(folder: Path) -> dict[str, Result]:
     """All results in the folder, by name; other files than JSON are left alone."""
