@@ -274,13 +274,14 @@ def _where(row: Row) -> str:
 def _others(others: tuple[Result, ...]) -> list[Section]:
     if not others:
         return []
-    header = ("run", "benchmark", "WEA", "TA", "steps", "seconds")
+    header = ("run", "benchmark", "WEA", "TA", "examples", "steps", "seconds")
     lines = tuple(
         (
             result.name,
             result.run.benchmark,
             with_interval(result.test),
             percent(result.test.ta, 3),
+            f"{result.test.count:,}",
             f"{result.steps:,}",
             seconds((result,)),
         )
