@@ -114,7 +114,7 @@ def _charts(rows: list[Row]) -> str:
             if result.curve
         ]
         if curves:
-            charts.append(line_chart(f"{where}: TA on the validation split, %", "epoch", curves))
+            charts.append(line_chart(f"{where}: TA on validation, %", "epoch", curves))
         by_length = [
             Line(
                 row.worst.name,
