@@ -512,11 +512,13 @@ def test_a_learning_curve_begins_at_the_full_length(results: Path) -> None:
     assert len(line.split()) == 2
 
 
-def test_titles_of_charts_are_not_cut_off(tmp_path: Path) -> None:
+def test_titles_are_not_cut_off_and_code_is_code(tmp_path: Path) -> None:
     results = Path(__file__).parents[1] / "results"
     assert main(["report", "--results", str(results), "--out", str(tmp_path)]) == 0
-    titles = re.findall('class="title">([^<]*)<', (tmp_path / "report.html").read_text())
+    page = (tmp_path / "report.html").read_text()
+    titles = re.findall('class="title">([^<]*)<', page)
     assert 10 < max(map(len, titles)) <= 40  # as wide as the page draws a chart
+    assert "`" not in page
 
 
 def test_charts_escape_what_they_are_given() -> None:

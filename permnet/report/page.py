@@ -62,7 +62,7 @@ svg image {{ image-rendering: pixelated }}
 def page(sections: Iterable[Section], collected: Collected, figures: dict[str, Figure]) -> str:
     body = [f"<h1>Results</h1>{_paragraphs(INTRODUCTION)}"]
     for section in sections:
-        body.append(f"<h2>{escape(section.title)}</h2>")
+        body.append(f"<h2>{_inline(section.title)}</h2>")
         if section.header:
             body.append(_grid(section))
         body.append(_paragraphs(section.notes))
