@@ -45,13 +45,17 @@ Runs = str | tuple[str, ...] | dict[str, Run]
 
 @dataclass(frozen=True)
 class Planned:
-    """A run of a sweep: where it stands, its steps at the most, and the seconds they will take."""
+    """A run of a sweep: where it stands, its steps at the most, and the seconds they will take.
+
+    On the device where the like was measured, which may be another than this machine's.
+    """
 
     name: str
     run: Run
     status: Status
     steps: int
     seconds: float | None
+    device: str | None
 
 
 @dataclass
@@ -84,10 +88,10 @@ def plan(
     kept = list(_recorded(Path("results").rglob("*.json")))
     recorded = [*_recorded(folder.glob("*/result.json")), *kept]
     if missing:
-        there = {run for run, _ in kept}
+        there = {run for run, *_ in kept}
         runs = {name: run for name, run in runs.items() if run not in there}
     return [
-        Planned(name, run, _status(folder / name), _steps(run), _seconds(run, recorded))
+        Planned(name, run, _status(folder / name), _steps(run), *_estimate(run, recorded))
         for name, run in list(runs.items())[part - 1 :: parts]
     ]
 
@@ -306,28 +310,31 @@ def _steps(run: Run) -> int:
     return (c.examples // c.batch) * (c.epochs + len(c.grow) * c.grow_epochs)
 
 
-def _recorded(paths: Iterable[Path]) -> Iterator[tuple[Run, float]]:
-    """The runs of results, and the seconds that a step of each took; passes over other files."""
-    for path in paths:
+def _recorded(paths: Iterable[Path]) -> Iterator[tuple[Run, float, str]]:
+    """The runs of results, the seconds that a step took, and where; passes over other files."""
+    for path in sorted(paths):
         try:
             result = json.loads(path.read_text("utf-8"))
             run = from_json(Run, result["run"])
-            yield run, float(result["seconds"]) / int(result["steps"])
+            device = dict(result.get("hardware", {})).get("device", "an unknown device")
+            yield run, float(result["seconds"]) / int(result["steps"]), str(device)
         except (OSError, ValueError, LookupError, TypeError, ArithmeticError, PermnetError):
             continue
 
 
-def _seconds(run: Run, recorded: list[tuple[Run, float]]) -> float | None:
+def _estimate(
+    run: Run, recorded: list[tuple[Run, float, str]]
+) -> tuple[float, str] | tuple[None, None]:
     """Steps times the seconds a step took before, at the same benchmark, model and batch."""
 
     def sort(run: Run) -> tuple[object, ...]:
         return run.benchmark.partition("@")[0], run.model, run.train.batch
 
-    for done, per_step in recorded:
+    for done, per_step, device in recorded:
         if sort(done) == sort(run):
             seconds = _steps(run) * per_step
-            return min(seconds, run.train.time_limit or seconds)
-    return None
+            return min(seconds, run.train.time_limit or seconds), device
+    return None, None
 
 
 def _with_curve(folder: Path) -> str:

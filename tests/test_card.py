@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from permnet.checkpoint import SHIPPED, describe, shipped
+from permnet.tasks.permutation import Task
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,3 +43,9 @@ def test_a_shipped_model_is_of_the_run_in_the_results(name: str) -> None:
         ran = json.loads(result.read_text())
         for key in ("commit", "date", "seed", "steps"):
             assert made[key] == ran[key]
+
+
+def test_the_models_that_resolve_are_small_enough_to_ship() -> None:
+    paths = [SHIPPED / name for name in shipped() if isinstance(describe(name).task, Task)]
+    files = [path for folder in paths for path in folder.iterdir()]
+    assert sum(path.stat().st_size for path in files) <= 13 * 2**20

@@ -79,7 +79,10 @@ def test_figures_are_those_of_the_results(tmp_path):
     for row in rows:
         if row["model"].startswith("permnet") and row["variant"] is None and row["seeds"]:
             key = row["recipe"], row["benchmark"]
-            best[key] = max(row["wea_worst_seed"], best.get(key, 0.0))
+            runs = [ROOT / f"results/runs/{row['row']}-seed{seed}.json" for seed in row["seeds"]]
+            chosen_by = min(json.loads(p.read_text())["validation"]["last"]["wea"] for p in runs)
+            if key not in best or chosen_by > best[key][0]:
+                best[key] = chosen_by, row["wea_worst_seed"], row["track"]
             given[row["benchmark"]] = row["paper_wea"]
     table = README.partition("<!-- results -->")[2].partition("<!-- /results -->")[0]
     lines = [[c.strip() for c in line.split("|")[1:-1]] for line in table.strip().splitlines()]
@@ -89,7 +92,13 @@ def test_figures_are_those_of_the_results(tmp_path):
     for name, recipe in (("its settings", "paper"), ("our settings", "ours")):
         for benchmark, cell in zip(lines[0][1:], body[name], strict=True):
             found = best.get((recipe, benchmark))
-            assert cell == ("–" if found is None else f"{100 * found:.2f}"), (name, benchmark)
+            assert cell == ("–" if found is None else f"{100 * found[1]:.2f}"), (name, benchmark)
+    *some, last = (name for name in lines[0][1:] if best["ours", name][2] == "fresh")
+    said = f"{', '.join(some)} and {last} were trained on more than the frozen 100,000 examples"
+    assert said in " ".join(README.split())
+    frozen = {row["row"]: 100 * row["wea_worst_seed"] for row in rows if row["track"] == "fixed"}
+    ten, forty = (frozen[f"permnetd-{name}-quick"] for name in ("PD1-10", "PD40"))
+    assert f"PD1-10 reaches {ten:.3f} %, PD40 {forty:.3f} %" in " ".join(README.split())
 
 
 def test_seconds_are_those_of_the_runs():

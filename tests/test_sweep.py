@@ -216,11 +216,11 @@ def test_the_dry_run_prints_the_list(tmp_path: Path, capsys: pytest.CaptureFixtu
     result = {"run": to_json(SWEEPS["smoke"]["smoke-PD1-10"])}
     (tmp_path / "known").mkdir()
     (tmp_path / "known" / "result.json").write_text(
-        json.dumps({**result, "seconds": 50.0, "steps": 8})
+        json.dumps({**result, "seconds": 50.0, "steps": 8, "hardware": {"device": "abacus"}})
     )
     assert main(["sweep", "smoke", "--dry-run", "--out", str(tmp_path)]) == 0
     first, second, total = capsys.readouterr().out.splitlines()
-    assert first.split() == ["smoke-PD1-10", "new", "at", "most", "16", "steps", "100", "s"]
+    assert first == "smoke-PD1-10  new       at most 16 steps  100 s on abacus"
     assert second.split() == ["smoke-PI1-10", "new", "at", "most", "16", "steps", "unknown"]
     assert total == "2 of 2 runs left, 100 s for the 1 known"
 

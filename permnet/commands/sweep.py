@@ -55,7 +55,7 @@ def sweep(
         carry: What goes into the archive: results, or also the final weights, or everything.
         data: The folder of the switch sets' data, for the runs that need it.
         missing: Leave out runs whose results are in results/, with the same settings.
-        dry_run: Only print the list, with estimated times.
+        dry_run: Only print the list, with times estimated from results, on the device of these.
     """
     if not names:
         raise PermnetError("name a list, such as smoke or table3")
@@ -93,7 +93,7 @@ def sweep(
 def _print_plan(planned: list[Planned]) -> None:
     width = max((len(p.name) for p in planned), default=0)
     for p in planned:
-        seconds = "unknown" if p.seconds is None else f"{p.seconds:.0f} s"
+        seconds = "unknown" if p.seconds is None else f"{p.seconds:.0f} s on {p.device}"
         print(f"{p.name:{width}}  {p.status:8}  at most {p.steps} steps  {seconds}")
     known = [p.seconds for p in planned if p.seconds is not None and p.status != "finished"]
     left = sum(p.status != "finished" for p in planned)

@@ -8,7 +8,7 @@ from permnet.experiments import TABLES, switch
 from permnet.experiments.tables import PERMNETS, Seen, Table
 from permnet.report.figures import Figure, verdict
 from permnet.report.results import Figures, Result
-from permnet.report.rows import SOLVED, Collected, Direction, Row, directions
+from permnet.report.rows import FALL, SOLVED, Collected, Direction, Row, directions
 from permnet.tasks.benchmarks import SPLIT_SIZE
 
 INTRODUCTION = (
@@ -32,6 +32,11 @@ HEADER = (
 CUT_OFF = (
     "Cut off: the run was ended before it was tested. The WEA last seen on the validation split is "
     "no result; it comes from `docs/log.md`."
+)
+CHOSEN = (
+    "Of several recipes of our own the one is shown that is best on the validation split, by its "
+    "worst seed at the end of its training. Track: `fixed` if it was trained on the frozen 100,000 "
+    "examples alone, as all in the paper's recipe are, `fresh` if on others, too."
 )
 FIGURES = ("Figure 4", "Figure 5", "Figure 6")
 
@@ -68,12 +73,14 @@ def _glance(collected: Collected) -> Section:
     lines = []
     for row, tried in permnets(collected):
         own = best(tried)
-        shown = (_wea(own), f"`{own.cell.name}`") if own else ("–", "–")
+        shown = ("–", "–", "–")
+        if own and own.worst:
+            shown = (_wea(own), own.worst.track, f"`{own.cell.name}`")
         paper = percent(row.cell.paper_wea)
         lines.append((row.cell.benchmark, paper, _wea(row), *shown, str(len(tried))))
-    header = ("benchmark", "paper", "ours, the paper's recipe", "ours, best own recipe", "its row",
-              "own recipes tried")  # fmt: skip
-    return Section("The PermNets at a glance: WEA", header, tuple(lines))
+    header = ("benchmark", "paper", "ours, the paper's recipe", "ours, best own recipe", "track",
+              "its row", "own recipes tried")  # fmt: skip
+    return Section("The PermNets at a glance: WEA", header, tuple(lines), (CHOSEN,))
 
 
 def permnets(collected: Collected) -> list[tuple[Row, list[Row]]]:
@@ -87,8 +94,8 @@ def permnets(collected: Collected) -> list[tuple[Row, list[Row]]]:
 
 
 def best(rows: list[Row]) -> Row | None:
-    """By the worst seed."""
-    return max(rows, key=lambda row: row.worst.test.wea if row.worst else 0, default=None)
+    """By the validation split; of equals the first."""
+    return max(rows, key=lambda row: row.validated, default=None)
 
 
 def _baselines(collected: Collected) -> Section:
@@ -187,6 +194,9 @@ def _remarks(row: Row) -> list[str]:
             f"not solved in {worst.steps:,} steps{_ended(worst)} (best validation WEA "
             f"{percent(worst.best.wea)}, epoch {worst.best.epoch})"
         )
+    by_seed = [result.test.wea for result in row.results]
+    if max(by_seed) - min(by_seed) >= FALL:
+        remarks.append(f"WEA by seed {', '.join(map(percent, by_seed))}")
     if worst.unseen:
         remarks.append(f"on examples not in training {percent(worst.unseen.wea, 3)}")
     if worst.track == "fresh":
@@ -225,8 +235,15 @@ def _directions(rows: list[Row]) -> list[str]:
         found = [one for one in directions(rows) if one.row.cell.recipe == recipe]
         checked = [one for one in found if one.ours is not None]
         left = [one.row for one in found if one.ours is None]
+        unlike = [
+            f"{_where(one.row)} ({sum(one.fallen)} of {len(one.fallen)})"
+            for one in found
+            if one.fallen and any(one.fallen) and not all(one.fallen)
+        ]
         if checked:
             notes.append(f"{where.capitalize()}, {_compared(checked)}")
+        if unlike:
+            notes.append(f"{where.capitalize()} it falls in some seeds only: {', '.join(unlike)}.")
         if left:
             notes.append(
                 f"Not counted {where}, since the full model's worst seed is itself 1 point or more "
@@ -257,13 +274,14 @@ def _where(row: Row) -> str:
 def _others(others: tuple[Result, ...]) -> list[Section]:
     if not others:
         return []
-    header = ("run", "benchmark", "WEA", "TA", "steps", "seconds")
+    header = ("run", "benchmark", "WEA", "TA", "examples", "steps", "seconds")
     lines = tuple(
         (
             result.name,
             result.run.benchmark,
             with_interval(result.test),
             percent(result.test.ta, 3),
+            f"{result.test.count:,}",
             f"{result.steps:,}",
             seconds((result,)),
         )

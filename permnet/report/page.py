@@ -62,7 +62,7 @@ svg image {{ image-rendering: pixelated }}
 def page(sections: Iterable[Section], collected: Collected, figures: dict[str, Figure]) -> str:
     body = [f"<h1>Results</h1>{_paragraphs(INTRODUCTION)}"]
     for section in sections:
-        body.append(f"<h2>{escape(section.title)}</h2>")
+        body.append(f"<h2>{_inline(section.title)}</h2>")
         if section.header:
             body.append(_grid(section))
         body.append(_paragraphs(section.notes))
@@ -106,7 +106,7 @@ def _charts(rows: list[Row]) -> str:
             Line(
                 result.name,
                 labels.index(row.label) % len(_COLOURS),
-                tuple((point.epoch, point.ta) for point in result.curve),
+                tuple((point.epoch, point.ta) for point in result.at_full_length),
                 dashed=row.group == "ours",
             )
             for row in there
@@ -114,7 +114,7 @@ def _charts(rows: list[Row]) -> str:
             if result.curve
         ]
         if curves:
-            charts.append(line_chart(f"{where}: TA on the validation split, %", "epoch", curves))
+            charts.append(line_chart(f"{where}: TA on validation, %", "epoch", curves))
         by_length = [
             Line(
                 row.worst.name,

@@ -44,8 +44,8 @@ class Tested:
 
 
 @dataclass(frozen=True)
-class Best:
-    """The best evaluation on the validation split."""
+class Validated:
+    """An evaluation on the validation split."""
 
     wea: float
     epoch: int
@@ -89,10 +89,16 @@ class Result(Course):
     """On the test examples that do not stand in training, where some do."""
     tests: dict[str, Tested]
     """On other benchmarks than its own, by their names."""
-    best: Best
+    last: Validated
+    best: Validated
     data_sha256: str
     device: str
     curve: tuple[Evaluation, ...]
+
+    @property
+    def at_full_length(self) -> tuple[Evaluation, ...]:
+        """The end of the curve: while lengths grow, evaluations are on examples so short."""
+        return tuple(point for point in self.curve if point.length == self.curve[-1].length)
 
 
 def read_results(folder: Path) -> dict[str, Result]:
@@ -168,7 +174,8 @@ def _result(name: str, file: str, raw: dict[str, Any]) -> Result:
             )
             for other, part in raw.get("tests", {}).items()
         },
-        best=_part(Best, raw["validation"]["best"], "validation.best"),
+        last=_part(Validated, raw["validation"]["last"], "validation.last"),
+        best=_part(Validated, raw["validation"]["best"], "validation.best"),
         data_sha256=str(test["data_sha256"]),
         device=str(raw["hardware"]["device"]),
         curve=tuple(

@@ -15,7 +15,7 @@ from permnet.tasks.switch.benchmark import is_switch
 SOLVED = 0.99
 """WEA from which a benchmark counts as solved."""
 FALL = 0.01
-"""Loss of WEA from which an ablation counts as harmful."""
+"""Loss of WEA from which an ablation counts as harmful, and seeds as unlike."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,11 @@ class Row:
     @property
     def worst(self) -> Result | None:
         return min(self.results, key=lambda r: (r.test.wea, r.test.ta), default=None)
+
+    @property
+    def validated(self) -> float:
+        """WEA of the worst seed on the validation split, at the end; the test split picks none."""
+        return min((result.last.wea for result in self.results), default=-1.0)
 
     @property
     def seeds(self) -> list[int]:
@@ -194,8 +199,13 @@ class Direction:
 
     row: Row
     paper: bool
-    ours: bool | None
-    """None where the full model falls short of the paper's, so that nothing is told."""
+    fallen: tuple[bool, ...] | None
+    """Of each seed; None where the full model falls short of the paper's: nothing is told."""
+
+    @property
+    def ours(self) -> bool | None:
+        """At the worst seed."""
+        return None if self.fallen is None else any(self.fallen)
 
 
 def directions(rows: list[Row]) -> list[Direction]:
@@ -216,18 +226,18 @@ def directions(rows: list[Row]) -> list[Direction]:
         # What does as well as the paper's full model has not fallen, whatever ours does.
         refuted = paper and base.cell.paper_wea - row.worst.test.wea < FALL
         told = refuted or not short
-        found.append(Direction(row, paper, _falls(base, row) if told else None))
+        found.append(Direction(row, paper, _fallen(base, row) if told else None))
     return found
 
 
-def _falls(base: Row, row: Row) -> bool:
-    """At the worst of the seeds that both have: of more seeds the worst is worse by chance."""
+def _fallen(base: Row, row: Row) -> tuple[bool, ...]:
+    """Below the worst of the seeds that both have: of more seeds the worst is worse by chance."""
     both = {*base.seeds} & {*row.seeds} or {*base.seeds, *row.seeds}
     whole, without = (
-        min(result.test.wea for result in one.results if result.run.train.seed in both)
+        [result.test.wea for result in one.results if result.run.train.seed in both]
         for one in (base, row)
     )
-    return whole - without >= FALL
+    return tuple(min(whole) - wea >= FALL for wea in without)
 
 
 def _in_recipe(row: Row) -> tuple[str, str]:
