@@ -321,6 +321,16 @@ def test_an_ablation_is_held_against_the_full_model_in_its_own_recipe(results: P
     assert "At our own, 0 of 1 ablations go the way the paper says" in text
 
 
+def test_ablations_say_how_soon_they_were_there(results: Path) -> None:
+    for seed in range(2):
+        put(results, f"permneti-PI10-seed{seed}", 1.0)
+    put(results, "permneti-PI10-without-mlogsoft-seed0", 0.5)
+    put(results, "permneti-PI10-without-fixed-vocab-seed0", 0.5)  # the paper says nothing of it
+    assert report(results) == 0
+    told = "without mlogsoft on PI10 – (full 20, 20; the paper: slower)."
+    assert f"Epochs to 99 %, by seed, growing lengths counted: {told}" in text(results)
+
+
 def test_an_ablation_is_held_against_the_same_seeds(results: Path) -> None:
     for seed, (full, without) in enumerate(((0.999, 0.988), (0.992, 0.983))):
         put(results, f"permneti-PI10-seed{seed}", full)

@@ -51,4 +51,5 @@ TABLE = Table(
         *(_grown(40, part) for part in ABLATIONS if part != "m_pl"),
     ),
     notes=("Without `m_pl` the model works at one input length only.",),
+    pace={"attn": "slower", "mlogsoft": "slower", "m_d": "faster"},
 )

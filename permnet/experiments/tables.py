@@ -1,6 +1,6 @@
 """What a table of the paper is as data: cells, each with the paper's figures and our runs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from permnet.config import ModelConfig, Run, TrainConfig
@@ -55,6 +55,8 @@ class Table:
     ours: tuple[Cell, ...] = ()
     """The same models and benchmarks, trained in ways of our own."""
     notes: tuple[str, ...] = ()
+    pace: dict[str, str] = field(default_factory=dict)
+    """How the paper says that learning goes without a part: slower or faster."""
 
     @property
     def all_cells(self) -> tuple[Cell, ...]:
@@ -221,17 +223,17 @@ def fair_attention(benchmark: str, *rates: float) -> tuple[Cell, ...]:
     )
 
 
-def other_rates(*presets: str) -> tuple[Cell, ...]:
-    """Baselines at the next lower and higher rates, for an eighth of the paper's epochs."""
+def other_rates(preset: str, share: float) -> tuple[Cell, ...]:
+    """A baseline at the next lower and higher rates, for a share of the paper's epochs."""
     return tuple(
         own(
             f"rate{rate:g}",
             preset,
             rate=rate,
-            epochs=PRESETS[preset].train.epochs // 8,
-            note=f"rate {rate:g}; only run where the paper's rate fails",
+            epochs=int(share * PRESETS[preset].train.epochs),
+            note=f"rate {rate:g}, {100 * share:g} % of the epochs; "
+            "only run where the paper's rate fails",
         )
-        for preset in presets
         for rate in _neighbours(PRESETS[preset].train.rate)
     )
 

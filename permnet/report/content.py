@@ -8,7 +8,7 @@ from permnet.experiments import TABLES, switch
 from permnet.experiments.tables import PERMNETS, Seen, Table
 from permnet.report.figures import Figure, verdict
 from permnet.report.results import Figures, Result
-from permnet.report.rows import FALL, SOLVED, Collected, Direction, Row, directions
+from permnet.report.rows import FALL, SOLVED, Collected, Direction, Row, ablations, directions
 from permnet.tasks.benchmarks import SPLIT_SIZE
 
 INTRODUCTION = (
@@ -149,7 +149,7 @@ def _table(table: Table, collected: Collected) -> Section:
     notes = list(table.notes)
     if table.cells and any(row.is_ours_alone for row in rows):
         notes.insert(0, "† Ours alone: a cell that the paper leaves empty or does not have.")
-    notes += _directions(rows)
+    notes += _directions(rows) + _paces(table, rows)
     number = table.name.removeprefix("table")
     title = f"Table {number}. {table.title}" if number.isdecimal() else table.title
     lines = tuple(_line(row, mark=bool(table.cells)) for row in rows)
@@ -264,6 +264,22 @@ def _compared(checked: list[Direction]) -> str:
         "against the full model, at the worst of the seeds that both have, WEA falls by 1 point or "
         "more, or holds" + ("." if not differing else "; but " + ", ".join(differing) + ".")
     )
+
+
+def _paces(table: Table, rows: list[Row]) -> list[str]:
+    """How soon models without a part are there, beside the full one and what the paper says."""
+    found = [
+        f"{_where(row)} {_epochs(row)} (full {_epochs(base)}; the paper: {said})"
+        for base, row in ablations(rows)
+        if (said := table.pace.get(row.cell.variant or ""))
+    ]
+    if not found:
+        return []
+    return [f"Epochs to 99 %, by seed, growing lengths counted: {'; '.join(found)}."]
+
+
+def _epochs(row: Row) -> str:
+    return ", ".join(str(result.epochs_to_99 or "–") for result in row.results)
 
 
 def _where(row: Row) -> str:

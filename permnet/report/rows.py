@@ -1,5 +1,6 @@
 """Results beside the paper's figures: a row for each cell of each table, run or not."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
@@ -208,19 +209,23 @@ class Direction:
         return None if self.fallen is None else any(self.fallen)
 
 
-def directions(rows: list[Row]) -> list[Direction]:
-    """Of each ablation that the paper and we both ran.
-
-    Against the full model in the same recipe.
-    """
+def ablations(rows: list[Row]) -> Iterator[tuple[Row, Row]]:
+    """The full model and one without a part, in the same recipe, where both have results."""
     full = {_in_recipe(row): row for row in rows if row.cell.variant is None}
-    found = []
     for row in rows:
         base = full.get(_in_recipe(row)) if row.cell.variant else None
-        if base is None or row.worst is None or base.worst is None:
-            continue
+        if base and base.results and row.results:
+            yield base, row
+
+
+def directions(rows: list[Row]) -> list[Direction]:
+    """Of each ablation that the paper and we both ran."""
+    found = []
+    for base, row in ablations(rows):
         if row.cell.paper_wea is None or base.cell.paper_wea is None:
             continue
+        assert row.worst is not None
+        assert base.worst is not None
         paper = base.cell.paper_wea - row.cell.paper_wea >= FALL
         short = base.cell.paper_wea - base.worst.test.wea >= FALL
         # What does as well as the paper's full model has not fallen, whatever ours does.
