@@ -178,7 +178,7 @@ def sum_rows(m: Tensor, weights: Tensor) -> Tensor:
     As a bag of vectors it takes half as long as the product with a single row.
     """
     batch, length = weights.shape
-    rows = torch.arange(batch * length).view(batch, length)
+    rows = torch.arange(batch * length, device=m.device).view(batch, length)
     weights = weights.to(m.dtype)  # autocast does not reach here
     return F.embedding_bag(rows, m.flatten(0, 1), mode="sum", per_sample_weights=weights)
 
