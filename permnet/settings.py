@@ -38,9 +38,9 @@ def check_settings(
         ("batch", c.batch % processes == 0, f"a multiple of the {processes} processes"),
         ("rate", 0 < c.rate < math.inf, "above 0"),
         ("warmup", c.warmup >= 0, "0 or more"),
-        ("clip", c.clip >= 0, "0 or more"),
-        ("weight_decay", c.weight_decay >= 0, "0 or more"),
-        ("z_loss", 0 <= c.z_loss < math.inf, "0 or more"),
+        ("clip", 0 <= c.clip < math.inf, "0 or more, and finite"),
+        ("weight_decay", 0 <= c.weight_decay < math.inf, "0 or more, and finite"),
+        ("z_loss", 0 <= c.z_loss < math.inf, "0 or more, and finite"),
         ("unseen", 0 <= c.unseen <= 1, "0 to 1"),
         ("unseen", not c.unseen or c.reserved, "0 unless train.reserved is above 0"),
         ("unseen", not c.unseen or drawn, "0 for switch sets, whose rare numbers have such ids"),
@@ -65,7 +65,7 @@ def check_settings(
             1 <= c.evaluate_limit <= sizes["validation"],
             f"1 to {sizes['validation']}",
         ),
-        ("seed", c.seed >= 0, "0 or more"),
+        ("seed", 0 <= c.seed < 2**64, "0 or more, in 64 bits"),
     )
     for name, holds, wanted in rules:
         if not holds:
