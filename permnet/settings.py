@@ -9,7 +9,7 @@ import math
 from permnet.config import TrainConfig
 from permnet.errors import PermnetError
 from permnet.tasks.benchmarks import SPLITS, Benchmark
-from permnet.tasks.switch.benchmark import SwitchBenchmark
+from permnet.tasks.switch.benchmark import SwitchBenchmark, cases
 
 
 def check_processes(devices: int, nodes: int, time_budget: float | None) -> None:
@@ -72,3 +72,20 @@ def check_settings(
             raise PermnetError(f"train.{name} is {wanted}, not {getattr(c, name)}")
     if test_limit is not None and not 1 <= test_limit <= sizes["test"]:
         raise PermnetError(f"test_limit is 1 to {sizes['test']}, not {test_limit}")
+    if c.grow and isinstance(bench, SwitchBenchmark):
+        _check_first_length(c, bench)
+
+
+def _check_first_length(config: TrainConfig, bench: SwitchBenchmark) -> None:
+    """Refuses a length to begin with that too few examples of a switch set have."""
+    c, length = config, config.grow[0]
+    for split, used, least in (
+        ("train", c.examples, c.batch),
+        ("validation", c.evaluate_limit, 1),
+    ):
+        found = int((cases(bench.split(split, used)) <= length).sum())
+        if found < least:
+            raise PermnetError(
+                f"train.grow begins at {length}, and {found} of the first {used} examples for "
+                f"{split} are no longer: {least} are needed, begin with a greater length"
+            )
