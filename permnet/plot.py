@@ -20,11 +20,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from permnet.answers import read
+from permnet.answers import read, task_of
 from permnet.checkpoint import Checkpoint
 from permnet.config import from_json
 from permnet.errors import PermnetError
-from permnet.explore.record import find_parts, task_of, true_ways
+from permnet.explore.record import find_parts, true_ways
 from permnet.models.resolver import IndirectMemory
 from permnet.report.results import Evaluation, read_json
 from permnet.tasks.benchmarks import benchmark

@@ -172,6 +172,12 @@ def test_bad_questions_are_named(text: str) -> None:
     assert isinstance(bad, PermnetError)
 
 
+@pytest.mark.parametrize("name", ["switch-20", "switch-dispatch"])
+def test_models_that_read_assembly_answer_no_questions(name: str) -> None:
+    with pytest.raises(PermnetError, match=f"a model of {name} reads assembly"):
+        resolve("a 1 <sep> 1", name)
+
+
 def test_direct_questions_and_noise() -> None:
     assert echo("PD1-4")("b a <sep> 1 0").tokens == ["b", "a"]
     with pytest.raises(PermnetError, match="index '2' is out of range"):

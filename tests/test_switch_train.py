@@ -386,7 +386,7 @@ def test_commands(
     assert main([*limited, "9", "--recompile"]) == 2
     assert "gcc is not installed" in capsys.readouterr().err
     assert main(["resolve", "a 1 <sep> 1", "--model", str(run / "last")]) == 2
-    assert "decompiles" in capsys.readouterr().err
+    assert "a model of switch-6 reads assembly" in capsys.readouterr().err
 
 
 def test_a_sweep_finds_the_data(folder: Path, tmp_path: Path) -> None:
