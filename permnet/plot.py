@@ -29,6 +29,7 @@ from permnet.models.resolver import IndirectMemory
 from permnet.report.results import Evaluation, read_json
 from permnet.tasks.benchmarks import benchmark
 from permnet.tasks.permutation import to_tokens
+from permnet.vocab import SEP, SPECIALS
 
 FORMATS = (".png", ".svg", ".pdf")
 ROLES = ("DATA", "KEY", "QUERY", "NOT RELEVANT")
@@ -41,7 +42,7 @@ def m_dp(trained: Checkpoint, text: str | None = None) -> Figure:
     tokens, memory = _read(trained, text)
     task = task_of(trained)
     parts = find_parts(task, tokens)
-    rows, columns = [*range(1, parts.queries[0] - 1)], [*parts.queries]
+    rows, columns = [*range(1, tokens.index(SPECIALS[SEP]))], [*parts.queries]
     size = _inches(len(columns), len(rows), 0.2)
     figure = Figure(figsize=(size[0] + 1.6, size[1] + 1.0), layout="constrained")
     axes = figure.subplots()
