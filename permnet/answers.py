@@ -311,7 +311,8 @@ def ask(checkpoint: Checkpoint, questions: list[Question]) -> tuple[Answers, Ten
 
     And per output (B, T) the position, `<sos>` apart, that gave most to its token, or -1.
     """
-    inputs = torch.tensor([question.ids for question in questions])
+    device = next(checkpoint.model.parameters()).device
+    inputs = torch.tensor([question.ids for question in questions], device=device)
     found = greedy(checkpoint.model, inputs, task_of(checkpoint).target_width, record=True)
     if not bool(found.confidence.isfinite().all()):
         raise PermnetError("the model's weights overflow on this question: it cannot answer")
