@@ -196,7 +196,7 @@ def resolve(text: str | list[str], model: str | Path | None = None) -> Answer | 
     """The answer to a text, or to each of several, from a shipped model or a checkpoint's folder.
 
     Without `model`, from the smallest shipped one that was trained for its like. To ask one model
-    often, keep a `Resolver`.
+    often, keep a `permnet.answers.Resolver`.
     """
     return _all_or_error(Shipped() if model is None else Resolver.load(model), text)
 
