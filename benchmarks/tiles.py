@@ -15,11 +15,12 @@ from permnet.kernels import triton_attended, triton_relations
 SIZES = {"PI100": (512, 304, 1024), "PI40": (1024, 128, 512), "PI10": (8192, 40, 64)}
 
 
-def relations(name: str, batch: int, length: int) -> None:
-    gram = torch.randn(batch, length, length, device="cuda")
-    weights = torch.softmax(torch.randn(batch, length, 4, device="cuda"), -1).unbind(-1)
-    mask = torch.ones(batch, length, dtype=torch.bool, device="cuda")
-    inputs = (gram, *(w.contiguous() for w in weights[:3]), mask)
+def relations(name: str, batch: int, length: int, device: str = "cuda") -> None:
+    gram = torch.randn(batch, length, length, device=device)
+    weights = torch.softmax(torch.randn(batch, length, 4, device=device), -1).unbind(-1)
+    mask = torch.ones(batch, length, dtype=torch.bool, device=device)
+    ids = torch.zeros(batch, length, dtype=torch.long, device=device)
+    inputs = (gram, *(w.contiguous() for w in weights[:3]), mask, ids)
     grads = torch.randn_like(gram), torch.randn_like(gram)
     cols = 1 << (length - 1).bit_length()
     for words in (512, 1024, 2048, 4096, 8192):
@@ -28,20 +29,26 @@ def relations(name: str, batch: int, length: int) -> None:
             tile = {"ROWS": rows, "COLS": cols, "num_warps": warps}
             triton_relations._tile = lambda _, tile=tile: tile
             for way, passes, call in (
-                ("forward", 3, partial(triton_relations.forward, inputs, True)),
-                ("backward", 4, partial(triton_relations.backward, inputs, *grads, True)),
+                ("forward", 3, partial(triton_relations.forward, inputs, True, False)),
+                ("backward", 4, partial(triton_relations.backward, inputs, *grads, True, False)),
             ):
                 report(f"{name} relations {way} {tile}", call, passes * gram.nbytes)
 
 
 def attention(
-    name: str, batch: int, length: int, width: int, dtype: torch.dtype, kernels: list[str]
+    name: str,
+    batch: int,
+    length: int,
+    width: int,
+    dtype: torch.dtype,
+    kernels: list[str],
+    device: str = "cuda",
 ) -> None:
     """One step's read of M_e, by columns of a program, kibibytes in flight and warps."""
-    m_e = torch.randn(batch, length, width, device="cuda").to(dtype)
-    mask = torch.ones(batch, length, dtype=torch.bool, device="cuda")
-    h, asking = (torch.randn(batch, width, device="cuda") for _ in range(2))
-    bias, rows = torch.randn(batch, device="cuda"), torch.randn(batch, length, device="cuda")
+    m_e = torch.randn(batch, length, width, device=device).to(dtype)
+    mask = torch.ones(batch, length, dtype=torch.bool, device=device)
+    h, asking = (torch.randn(batch, width, device=device) for _ in range(2))
+    bias, rows = torch.randn(batch, device=device), torch.randn(batch, length, device=device)
     scalar, weights, read = (
         torch.empty_like(bias),
         torch.empty_like(rows),

@@ -127,7 +127,7 @@ class Shipped:
         refusals = {}
         for name, about in self._known.items():
             try:
-                _check_likeness(read(text, about).parsed, _task(about))
+                _check_likeness(read(text, about).parsed, task_of(about))
                 return name
             except PermnetError as error:
                 refusals[name] = str(error)
@@ -138,7 +138,7 @@ class Shipped:
         if len(set(refusals.values())) == 1:  # wrong for every model: it is the question
             return next(iter(refusals.values()))
         kind, count = _form(text)
-        every = {name: _task(about) for name, about in self._known.items()}
+        every = {name: task_of(about) for name, about in self._known.items()}
         direct = kind == "direct"
         tasks = {n: task for n, task in every.items() if (task.kind == "direct") == direct}
         reasons = defaultdict(list)
@@ -196,7 +196,7 @@ def resolve(text: str | list[str], model: str | Path | None = None) -> Answer | 
     """The answer to a text, or to each of several, from a shipped model or a checkpoint's folder.
 
     Without `model`, from the smallest shipped one that was trained for its like. To ask one model
-    often, keep a `Resolver`.
+    often, keep a `permnet.answers.Resolver`.
     """
     return _all_or_error(Shipped() if model is None else Resolver.load(model), text)
 
@@ -218,7 +218,7 @@ def read(text: str, about: Description) -> Question:
     if strange is not None:
         raise PermnetError(f"the text holds the character {strange!r}: write printable ones only")
     tokens = text.split()
-    task = _task(about)
+    task = task_of(about)
     parsed = parse(task.kind, tokens, NOISE if task.noise else ())
     _check_size(parsed, task)
     _check_roles(parsed, task, about.vocab)
@@ -229,9 +229,11 @@ def read(text: str, about: Description) -> Question:
     return Question(ids, lent, parsed)
 
 
-def _task(about: Description) -> Task:
+def task_of(about: Description) -> Task:
+    """What questions a model answers; one that reads assembly answers none."""
     if not isinstance(about.task, Task):
-        raise PermnetError("this model decompiles: it answers assembly, not questions")
+        name = about.run.benchmark
+        raise PermnetError(f"a model of {name} reads assembly, it answers no questions")
     return about.task
 
 
@@ -257,7 +259,7 @@ def _check_roles(parsed: Parsed, task: Task, vocab: Vocab) -> None:
 def unlike(text: str, about: Description) -> str | None:
     """What the model was trained on that this text, which it can read, is not."""
     try:
-        _check_likeness(read(text, about).parsed, _task(about))
+        _check_likeness(read(text, about).parsed, task_of(about))
     except PermnetError as error:
         return str(error)
     return None
@@ -281,7 +283,7 @@ def _check_likeness(parsed: Parsed, task: Task) -> None:
 
 
 def _check_width(ids: list[int], about: Description) -> None:
-    most = _task(about).input_width
+    most = task_of(about).input_width
     if len(ids) > most:
         raise PermnetError(f"the question has {len(ids)} tokens, the model reads up to {most}")
     without = about.run.model.without
@@ -309,8 +311,9 @@ def ask(checkpoint: Checkpoint, questions: list[Question]) -> tuple[Answers, Ten
 
     And per output (B, T) the position, `<sos>` apart, that gave most to its token, or -1.
     """
-    inputs = torch.tensor([question.ids for question in questions])
-    found = greedy(checkpoint.model, inputs, _task(checkpoint).target_width, record=True)
+    device = next(checkpoint.model.parameters()).device
+    inputs = torch.tensor([question.ids for question in questions], device=device)
+    found = greedy(checkpoint.model, inputs, task_of(checkpoint).target_width, record=True)
     if not bool(found.confidence.isfinite().all()):
         raise PermnetError("the model's weights overflow on this question: it cannot answer")
     places = torch.full_like(found.ids, -1)

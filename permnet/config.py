@@ -147,7 +147,10 @@ def _value(kind: Any, value: object, where: str) -> Any:
     if origin in (types.UnionType, typing.Union):
         return None if value is None else _value(inner[0], value, where)
     if kind is float and type(value) is int:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise PermnetError(f"{where}: {error}") from error
     if type(value) is not kind:
         raise PermnetError(f"{where}: expected {kind.__name__}, found {value!r}")
     return value

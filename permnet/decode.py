@@ -60,7 +60,8 @@ def greedy(model: Seq2Seq, inputs: Tensor, max_length: int, *, record: bool = Fa
         if not inputs.is_cuda and int((~done).sum()) < 0.75 * len(going):
             left = (~done[going]).nonzero()[:, 0]
             going = going[left]
-            place = torch.zeros_like(place).index_copy(0, going, torch.arange(len(going)))
+            numbers = torch.arange(len(going), device=place.device)
+            place = torch.zeros_like(place).index_copy(0, going, numbers)
             memory, state, previous = take_rows((memory, state, previous), left)
     ids, confidence = torch.stack(tokens, 1), torch.stack(chances, 1)
     width = int((confidence != 0).any(0).sum())  # the steps before all rows were done

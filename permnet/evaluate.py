@@ -131,7 +131,7 @@ def predict(
 
     Hand in a `decoder` of the model to keep what it captured from one call to the next.
     """
-    answers = torch.full((len(inputs), max_length), PAD)
+    answers = torch.full((len(inputs), max_length), PAD, device="cpu")
     decoder = decoder or Decoder(model)
     done = 0
     with _evaluating(model) as device:
@@ -147,7 +147,7 @@ def predict(
 @torch.no_grad()
 def _teacher_forced(model: Seq2Seq, data: Batch, batch: int) -> float:
     """TA when every step is told the right previous token."""
-    shares = torch.zeros(len(data), dtype=torch.double)
+    shares = torch.zeros(len(data), dtype=torch.double, device="cpu")
     repeated = repeats(data)
     with _evaluating(model) as device:
         for rows in _batches(data.inputs, batch, device):

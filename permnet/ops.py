@@ -169,7 +169,12 @@ FARTHEST = 40.0
 
 def powers(x: Tensor) -> Tensor:
     """exp 2x, formed once for many sums: tanh(a + b) = 1 - 2 / (1 + exp 2a exp 2b)."""
-    return x.clamp(-FARTHEST, FARTHEST).mul_(2).exp_()
+    return _ranging(x).clamp(-FARTHEST, FARTHEST).mul_(2).exp_()
+
+
+def _ranging(x: Tensor) -> Tensor:
+    """x in single precision at least: powers leave the range of 16 bits, or lose their sums."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def sum_rows(m: Tensor, weights: Tensor) -> Tensor:
@@ -178,7 +183,7 @@ def sum_rows(m: Tensor, weights: Tensor) -> Tensor:
     As a bag of vectors it takes half as long as the product with a single row.
     """
     batch, length = weights.shape
-    rows = torch.arange(batch * length).view(batch, length)
+    rows = torch.arange(batch * length, device=m.device).view(batch, length)
     weights = weights.to(m.dtype)  # autocast does not reach here
     return F.embedding_bag(rows, m.flatten(0, 1), mode="sum", per_sample_weights=weights)
 
@@ -212,7 +217,8 @@ def generate_or_copy(generate: Tensor, copy: Tensor, ids: Tensor) -> Tensor:
     (B, T, V), scores of positions (B, T, L), ids (B, L) → (B, T, V). It keeps three tensors for the
     way back, where autograd over `logsumexp_by_token` would keep ten.
     """
-    return _GenerateOrCopy.apply(generate, copy, ids)
+    logits: Tensor = _GenerateOrCopy.apply(_ranging(generate), _ranging(copy), ids)
+    return logits.to(torch.result_type(generate, copy))
 
 
 class _GenerateOrCopy(torch.autograd.Function):

@@ -20,15 +20,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from permnet.answers import read
+from permnet.answers import read, task_of
 from permnet.checkpoint import Checkpoint
 from permnet.config import from_json
 from permnet.errors import PermnetError
-from permnet.explore.record import find_parts, task_of, true_ways
+from permnet.explore.record import find_parts, true_ways
 from permnet.models.resolver import IndirectMemory
 from permnet.report.results import Evaluation, read_json
 from permnet.tasks.benchmarks import benchmark
 from permnet.tasks.permutation import to_tokens
+from permnet.vocab import SEP, SPECIALS
 
 FORMATS = (".png", ".svg", ".pdf")
 ROLES = ("DATA", "KEY", "QUERY", "NOT RELEVANT")
@@ -41,7 +42,7 @@ def m_dp(trained: Checkpoint, text: str | None = None) -> Figure:
     tokens, memory = _read(trained, text)
     task = task_of(trained)
     parts = find_parts(task, tokens)
-    rows, columns = [*range(1, parts.queries[0] - 1)], [*parts.queries]
+    rows, columns = [*range(1, tokens.index(SPECIALS[SEP]))], [*parts.queries]
     size = _inches(len(columns), len(rows), 0.2)
     figure = Figure(figsize=(size[0] + 1.6, size[1] + 1.0), layout="constrained")
     axes = figure.subplots()

@@ -9,7 +9,7 @@ import math
 from permnet.config import TrainConfig
 from permnet.errors import PermnetError
 from permnet.tasks.benchmarks import SPLITS, Benchmark
-from permnet.tasks.switch.benchmark import SwitchBenchmark
+from permnet.tasks.switch.benchmark import SwitchBenchmark, cases
 
 
 def check_processes(devices: int, nodes: int, time_budget: float | None) -> None:
@@ -38,9 +38,9 @@ def check_settings(
         ("batch", c.batch % processes == 0, f"a multiple of the {processes} processes"),
         ("rate", 0 < c.rate < math.inf, "above 0"),
         ("warmup", c.warmup >= 0, "0 or more"),
-        ("clip", c.clip >= 0, "0 or more"),
-        ("weight_decay", c.weight_decay >= 0, "0 or more"),
-        ("z_loss", 0 <= c.z_loss < math.inf, "0 or more"),
+        ("clip", 0 <= c.clip < math.inf, "0 or more, and finite"),
+        ("weight_decay", 0 <= c.weight_decay < math.inf, "0 or more, and finite"),
+        ("z_loss", 0 <= c.z_loss < math.inf, "0 or more, and finite"),
         ("unseen", 0 <= c.unseen <= 1, "0 to 1"),
         ("unseen", not c.unseen or c.reserved, "0 unless train.reserved is above 0"),
         ("unseen", not c.unseen or drawn, "0 for switch sets, whose rare numbers have such ids"),
@@ -65,10 +65,27 @@ def check_settings(
             1 <= c.evaluate_limit <= sizes["validation"],
             f"1 to {sizes['validation']}",
         ),
-        ("seed", c.seed >= 0, "0 or more"),
+        ("seed", 0 <= c.seed < 2**64, "0 or more, in 64 bits"),
     )
     for name, holds, wanted in rules:
         if not holds:
             raise PermnetError(f"train.{name} is {wanted}, not {getattr(c, name)}")
     if test_limit is not None and not 1 <= test_limit <= sizes["test"]:
         raise PermnetError(f"test_limit is 1 to {sizes['test']}, not {test_limit}")
+    if c.grow and isinstance(bench, SwitchBenchmark):
+        _check_first_length(c, bench)
+
+
+def _check_first_length(config: TrainConfig, bench: SwitchBenchmark) -> None:
+    """Refuses a length to begin with that too few examples of a switch set have."""
+    c, length = config, config.grow[0]
+    for split, used, least in (
+        ("train", c.examples, c.batch),
+        ("validation", c.evaluate_limit, 1),
+    ):
+        found = int((cases(bench.split(split, used)) <= length).sum())
+        if found < least:
+            raise PermnetError(
+                f"train.grow begins at {length}, and {found} of the first {used} examples for "
+                f"{split} are no longer: {least} are needed, begin with a greater length"
+            )

@@ -88,6 +88,16 @@ def test_attention_by_powers_is_the_same_attention(keys: float, more: float, sta
     torch.testing.assert_close(scores, attention(s[:, None], k)[:, 0])
 
 
+def test_attention_by_powers_bears_half_precision() -> None:
+    attention = AdditiveAttention(5, 4).half()
+    torch.nn.init.eye_(attention.state.weight)
+    state = torch.linspace(-12, 12, 25).half()[:, None].expand(25, 4)
+    keys = torch.linspace(-2, 2, 9).half()[:, None] - state[:, None]
+    scores = attention.by_powers(state, powers(keys))
+    assert scores.dtype == torch.half
+    torch.testing.assert_close(scores, attention(state[:, None], keys)[:, 0], atol=0.01, rtol=0.01)
+
+
 def attention_gru(model: AttentionGRU) -> Tensor:
     m_e, h = read(model)
     rows = []

@@ -189,6 +189,10 @@ DAMAGE = {
     "provenance a list": (lambda f: set_config(f, provenance=[]), "provenance is a JSON object"),
     "model unknown": (lambda f: change_run(f, "model", name="lstm"), "run.model.name 'lstm'"),
     "size wrong type": (lambda f: change_run(f, "model", hidden="4"), "run.model.hidden"),
+    "rate beyond floats": (
+        lambda f: change_run(f, "train", rate=10**400),
+        "config.json: run.train.rate: int too large",
+    ),
     "size zero": (lambda f: change_run(f, "model", hidden=0), "config.json: model.hidden is 1 to"),
     "size huge": (
         lambda f: change_run(f, "model", hidden=10**12),

@@ -12,7 +12,7 @@ from torch import Tensor
 from benchmarks.yardstick import straightforward
 from permnet import evaluate
 from permnet.batch import Batch, pad
-from permnet.decode import LOOK, Decoder, InPlace, Unrolled, greedy, keeps_shape
+from permnet.decode import LOOK, Decoder, InPlace, Unrolled, beam, greedy, keeps_shape
 from permnet.models import MODELS, PermNetD, PermNetI
 from permnet.models.base import Seq2Seq, Step
 from permnet.tasks.benchmarks import benchmark
@@ -72,6 +72,18 @@ def test_decoding_in_place_is_the_obvious_loop(case, seed):
         assert same(decode(first), obvious(model, first, LONG))
         assert same(decode(second), obvious(model, second, LONG))
         assert same(decode(first), obvious(model, first, LONG))
+
+
+@every_model
+def test_models_work_where_their_weights_are(case):
+    """Not on torch's default device; and a GPU need not be one of CUDA's."""
+    model, batch = build(case), sample(0, rows=8)
+    with torch.device("meta"):
+        logits = model(batch.inputs, batch.previous)
+        answers = greedy(model, batch.inputs, LONG)
+        beams = beam(model, batch.inputs, LONG, 2)
+    assert {x.device.type for x in (logits, answers.ids, beams.ids)} == {"cpu"}
+    assert same(answers.ids, obvious(model, batch.inputs, LONG))
 
 
 class Fibonacci(Seq2Seq):

@@ -249,6 +249,14 @@ def test_bfloat16_autocast_stays_finite(case):
     assert all(p.grad.isfinite().all() for p in model.parameters())
 
 
+@pytest.mark.parametrize("name", ["permnetd", "permneti", "gru", "pointer", "transformer"])
+@pytest.mark.filterwarnings("ignore")
+def test_models_in_training_can_be_exported(name):
+    model, batch = build((name, None)), sample(0, rows=8)
+    exported = torch.export.export(model, (batch.inputs, batch.previous)).module()
+    close(exported(batch.inputs, batch.previous), model(batch.inputs, batch.previous))
+
+
 class Counting(Seq2Seq):
     """Says as many 4s as its input holds, then `<eos>`; the state is how many it has said."""
 

@@ -157,6 +157,19 @@ def test_what_is_done_with_some_rows_is_done_with_all(seed, n, d, share):
     torch.testing.assert_close(ops.sum_rows(m, weights), sums, atol=1e-4, rtol=1e-4)
 
 
+@given(seeds, st.integers(1, 60))
+def test_half_precision_bears_scores_that_lie_far_apart(seed, apart):
+    generate, copy = apart * random(seed, 2, 3, 7), apart * random(seed + 1, 2, 3, 5)
+    ids = torch.randint(7, (2, 5), generator=torch.Generator().manual_seed(seed))
+    exact = ops.generate_or_copy(generate, copy, ids).log_softmax(-1)
+    found = ops.generate_or_copy(generate.half(), copy.half(), ids)
+    assert found.dtype == torch.half
+    likely = exact > -70
+    torch.testing.assert_close(
+        found.double().log_softmax(-1)[likely], exact[likely], atol=0.5, rtol=0.01
+    )
+
+
 def test_dot_rows_has_the_gradients_of_the_product():
     m, x = random(0, 2, 4, 3).requires_grad_(), random(1, 2, 5, 3).requires_grad_()
     assert torch.autograd.gradcheck(ops.dot_rows, (m, x))

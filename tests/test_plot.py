@@ -14,6 +14,7 @@ from permnet.checkpoint import load
 from permnet.cli import main
 from permnet.errors import PermnetError
 from permnet.explore.record import sample
+from tests.test_resolve import small
 
 ROOT = Path(__file__).parent.parent
 RESULT = ROOT / "results" / "runs" / "permneti-PI20-seed0.json"
@@ -43,6 +44,15 @@ def test_m_dp_is_the_model_s_and_its_boxes_are_the_solver_s() -> None:
     corners = [tuple(np.add(box.get_xy(), 0.5)) for box in axes.patches]
     assert corners == [(0, 2), (1, 4), (2, 0)]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("query", "data and their keys")
+
+
+def test_the_rows_of_m_dp_end_at_sep_whatever_noise_follows() -> None:
+    trained = small("PI10-noise").checkpoint
+    axes = plot.m_dp(trained, "a 2 ~1 b 1 <sep> ~3 ~0 1 ~7 2").axes[0]
+    assert names(axes.yaxis) == ["a", "2", "~1", "b", "1"]
+    assert names(axes.xaxis) == ["1", "2"]
+    corners = [tuple(np.add(box.get_xy(), 0.5)) for box in axes.patches]
+    assert corners == [(0, 3), (1, 0)]
 
 
 def test_roles_are_shares_of_every_token() -> None:

@@ -9,8 +9,7 @@ import sys
 import pytest
 import torch
 
-from permnet.kernels import relations as module
-from permnet.kernels.relations import gram, gram_and_scores, relations
+from permnet.kernels.relations import gram, gram_and_scores, on_chip, relations
 from tests import reference
 
 
@@ -45,8 +44,8 @@ def test_relations_are_those_of_the_weighted_matrices(log, equal):
     assert m_dk[1, real:].abs().sum() + m_kp[1, :, real:].abs().sum() == 0
 
 
-def fast(m_e, *others):
-    return module._Relations.apply(gram(m_e), *others)
+def fast(m_e, of_data, of_key, of_query, *others):
+    return on_chip((gram(m_e), of_data, of_key, of_query), *others)
 
 
 def same_as_plain(batch, length, device, atol, log, equal, seed):
@@ -71,6 +70,11 @@ def interpreted() -> None:
     for seed, length in enumerate((1, 2, 7, 33, 70)):
         for log, equal in itertools.product((True, False), repeat=2):
             same_as_plain(2, length, "cpu", 1e-5, log, equal, seed)
+    inputs, *others = arguments(2, 7, torch.bfloat16)
+    narrow = fast(*inputs, *others, True, False)
+    for found, wanted in zip(narrow, relations(gram(inputs[0]), *inputs[1:], *others), strict=True):
+        assert found.dtype == wanted.dtype == torch.bfloat16  # a product follows
+        torch.testing.assert_close(found, wanted, atol=0.02, rtol=0.02)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")

@@ -172,6 +172,23 @@ def test_bad_questions_are_named(text: str) -> None:
     assert isinstance(bad, PermnetError)
 
 
+@pytest.mark.parametrize("name", ["switch-20", "switch-dispatch"])
+def test_models_that_read_assembly_answer_no_questions(name: str) -> None:
+    with pytest.raises(PermnetError, match=f"a model of {name} reads assembly"):
+        resolve("a 1 <sep> 1", name)
+
+
+def test_questions_are_asked_where_the_model_is() -> None:
+    resolver = small("PI1-4")
+    vocab = resolver.checkpoint.vocab
+    said = resolver("a 1 b 2 <sep> 2 1")
+    figures = evaluate(resolver.checkpoint.model, "PI1-4", limit=9, vocab=vocab)
+    with torch.device("meta"):  # torch's default is another matter
+        assert resolver("a 1 b 2 <sep> 2 1") == said
+        again = evaluate(resolver.checkpoint.model, "PI1-4", limit=9, vocab=vocab)
+    assert again | {"seconds": 0} == figures | {"seconds": 0}
+
+
 def test_direct_questions_and_noise() -> None:
     assert echo("PD1-4")("b a <sep> 1 0").tokens == ["b", "a"]
     with pytest.raises(PermnetError, match="index '2' is out of range"):

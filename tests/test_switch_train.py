@@ -386,7 +386,7 @@ def test_commands(
     assert main([*limited, "9", "--recompile"]) == 2
     assert "gcc is not installed" in capsys.readouterr().err
     assert main(["resolve", "a 1 <sep> 1", "--model", str(run / "last")]) == 2
-    assert "decompiles" in capsys.readouterr().err
+    assert "a model of switch-6 reads assembly" in capsys.readouterr().err
 
 
 def test_a_sweep_finds_the_data(folder: Path, tmp_path: Path) -> None:
@@ -405,6 +405,8 @@ def test_a_sweep_finds_the_data(folder: Path, tmp_path: Path) -> None:
         (small(fresh=True), "here", "train.fresh is for permutations only"),
         (small(unseen=0.5), "here", "train.unseen is 0 for switch sets"),
         (small(grow=(6,)), "here", "below the full length 6"),
+        (small(grow=(1,)), "here", "begins at 1, and 0 of .* are no longer: 4 are needed"),
+        (small(grow=(2,), batch=32), "here", "28 of the first 32 examples for train are no longer"),
         (small(examples=1000), "here", f"train.examples is at most {COUNT}"),
         (small(model="permnetd"), "here", "permnetd needs arrays"),
         (small(reserved=0), "here", "reserves no ids"),

@@ -484,6 +484,8 @@ def test_models_that_cannot_be_built_are_refused_before_anything_is_written(
         ({"examples": 100_001}, "at most 100000"),
         ({"epochs": 0}, "train.epochs is 1 or more"),
         ({"rate": math.nan}, "train.rate is above 0"),
+        ({"clip": math.inf}, "train.clip is 0 or more, and finite, not inf"),
+        ({"weight_decay": math.inf}, "train.weight_decay is 0 or more, and finite, not inf"),
         ({"unseen": 0.5}, "unless train.reserved"),
         ({"grow": (5, 3)}, "lengths that grow"),
         ({"grow": (10,)}, "below the full length 10"),
@@ -491,6 +493,7 @@ def test_models_that_cannot_be_built_are_refused_before_anything_is_written(
         ({"time_limit": -1.0}, "train.time_limit is 0 or more, not -1.0"),
         ({"evaluate_limit": 0}, "train.evaluate_limit is 1 to"),
         ({"seed": -1}, "train.seed is 0 or more"),
+        ({"seed": 2**64}, "train.seed is 0 or more, in 64 bits"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_written(

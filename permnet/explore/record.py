@@ -21,9 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from permnet.answers import ask, read
+from permnet.answers import ask, read, task_of
 from permnet.checkpoint import Checkpoint
-from permnet.errors import PermnetError
 from permnet.models.resolver import DirectMemory, IndirectMemory
 from permnet.tasks.permutation import NOISE, Task, to_tokens
 from permnet.tasks.solve import solve
@@ -84,13 +83,6 @@ def record(checkpoint: Checkpoint, text: str) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in checkpoint.model.parameters()),
         "seconds": seconds,
     }
-
-
-def task_of(checkpoint: Checkpoint) -> Task:
-    """What questions a model answers; a decompiler answers none."""
-    if not isinstance(checkpoint.task, Task):
-        raise PermnetError(f"{checkpoint.run.model.name} answers no questions, but decompiles")
-    return checkpoint.task
 
 
 def sample(task: Task, seed: int) -> str:

@@ -14,12 +14,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from permnet.answers import task_of
 from permnet.config import from_json
 from permnet.errors import PermnetError
 from permnet.explore.models import Models
 from permnet.explore.page import page_files
 from permnet.explore.program import candidates, examples, program
-from permnet.explore.record import record, sample, task_of
+from permnet.explore.record import record, sample
 
 LARGEST_BODY = 256 * 1024  # bytes
 LONGEST_TEXT = 16_000  # characters of a question; one of PI100 has under 2,000

@@ -230,7 +230,8 @@ def plain_forward(
         for t in _order(steps, d, flip):
             x = inputs[:, t, d] if ids is None else F.embedding(ids[:, t], inputs[d])
             x_n, x_rz = x.split((hidden, 2 * hidden), 1)
-            h_rz, h_n = F.linear(h, w_hh[d], bias).split((2 * hidden, hidden), 1)
+            of_h = F.linear(h, w_hh[d], bias)
+            h_rz, h_n = of_h[:, : 2 * hidden], of_h[:, 2 * hidden :]
             r, z = h_rz.add_(x_rz).sigmoid_().chunk(2, 1)
             n = torch.addcmul(x_n, r, h_n).tanh_()
             new = torch.lerp(n, h, z)

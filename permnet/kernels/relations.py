@@ -45,14 +45,21 @@ def relations(
     queries that are its own token: the softmax of its row runs over those.
     """
     if gram.is_cuda and gram.dtype != torch.double and has_triton() and gram.shape[-1] <= 2048:
-        floats = (v.float() for v in (gram, of_data, of_key, of_query))
-        return _Relations.apply(*floats, mask, ids, log, equal)
+        return on_chip((gram, of_data, of_key, of_query), mask, ids, log, equal)
     soft = mlogsoftmax if log else softmax01
     open = equal_tokens(ids) if equal else None
     return (
         soft(of_data[..., None] * gram * of_key[:, None], mask),
         soft(of_key[..., None] * gram * of_query[:, None], mask, open),
     )
+
+
+def on_chip(
+    floats: tuple[Tensor, ...], mask: Tensor, ids: Tensor, log: bool, equal: bool
+) -> tuple[Tensor, Tensor]:
+    """The same by Triton, in single precision; what comes back is as narrow as M_e M_eᵀ."""
+    m_dk, m_kp = _Relations.apply(*(v.float() for v in floats), mask, ids, log, equal)
+    return m_dk.to(floats[0].dtype), m_kp.to(floats[0].dtype)
 
 
 class _Gram(torch.autograd.Function):

@@ -39,12 +39,12 @@ class AdditiveAttention(nn.Module):
         return self.score(torch.tanh(self.state(state)[:, :, None] + keys[:, None]))[..., 0]
 
     def by_powers(self, state: Tensor, keys: Tensor) -> Tensor:
-        v, one = self.score.weight[0], state.new_ones(())
+        v, one = self.score.weight[0].to(keys.dtype), keys.new_ones(())
         rows = [  # an example at a time stays in the cache
             torch.addcmul(one, h, k).reciprocal_() @ v
             for h, k in zip(powers(self.state(state)), keys, strict=True)
         ]
-        return v.sum() - 2 * torch.stack(rows)
+        return (v.sum() - 2 * torch.stack(rows)).to(state.dtype)
 
 
 @dataclass(frozen=True)
