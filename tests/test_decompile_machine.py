@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 from itertools import chain
 
@@ -11,10 +12,11 @@ from permnet.binary import Binary
 from permnet.binary import Function as MachineCode
 from permnet.decompiling import text as reader
 from permnet.decompiling.machine import confirmed, same_code
+from permnet.decompiling.source import disassembled
 from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import same
-from permnet.tasks.switch.compiler import FLAGS, compile_c
+from permnet.tasks.switch.compiler import FLAGS, compile_c, object_of
 from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
 from permnet.tasks.switch.dataset import SETS, shipped
 from tests.table_model import knowing
@@ -116,6 +118,27 @@ def test_a_pipeline_believes_the_assembler(gullible) -> None:
     for change, right in (("", True), (".set g0, g1\n", False)):
         (found,) = knowing(change + text, {"it": [C]}).each([only(change + text)])
         assert (found.c is not None, found.verified) == (True, right)
+
+
+def test_bytes_that_a_disassembler_does_not_show() -> None:
+    """Before a `mov` to memory, LOCK is no instruction; capstone drops it before REP."""
+    text = assembly()
+    hiding = text.replace("\tmov\tDWORD", "\t.byte 0xf0, 0xf3\n\tmov\tDWORD", 1)
+    shown, hidden = (disassembled(object_of(t))[0] for t in (text, hiding))
+    assert shown.tokens == hidden.tokens
+    pipeline = knowing(text, {"it": [C]})
+    assert [found.verified for found in pipeline.each([shown, hidden])] == [True, False]
+
+
+def test_programs_are_compared_byte_by_byte_too(tmp_path) -> None:
+    others = "int g0(int a) { return a; } void h1(int a) {} int main(void) { return 0; }"
+    for name, text in (("it.s", assembly()), ("others.c", others)):
+        (tmp_path / name).write_text(text)
+    subprocess.run(["gcc", "-o", "it", "it.s", "others.c"], cwd=tmp_path, check=True)
+    (function,) = (f for f in disassembled((tmp_path / "it").read_bytes()) if f.name == "it")
+    assert confirmed([(C, function)], COMPILER) == [True]
+    elsewhere = [token if token != "g0" else "g2" for token in C]
+    assert confirmed([(elsewhere, function)], COMPILER) == [False]
 
 
 @pytest.mark.parametrize("static", ["", "static "])

@@ -167,6 +167,11 @@ class Binary:
         """Of a function or a datum at an address, here or elsewhere."""
         return self._outside_names.get(address) or self._symbols.at(address)
 
+    def called(self, address: int) -> str:
+        """What a call of an address is a call of; what has no name is named by the address."""
+        known = self.is_object or self.is_code(address)
+        return (self.name(address) if known else None) or f"sub_{address:x}"
+
     def is_outside(self, address: int) -> bool:
         """Whether the name at an address is defined in another file."""
         return address in self._outside_names

@@ -84,7 +84,7 @@ def disassembled(raw: bytes, file: str = "<ELF>") -> list[Function]:
 
     try:
         return [
-            Function(file, function.name, partial(_listed, function), "-c")
+            Function(file, function.name, partial(_listed, function), code=function)
             for function in Binary(memoryview(raw)).functions()
         ]
     except PermnetError as error:

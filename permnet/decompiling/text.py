@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from permnet.binary import Function as MachineCode
 from permnet.decompiling.statements import LABEL, statements
 from permnet.decompiling.syntax import is_att, reads_alike, tokens
 from permnet.errors import PermnetError
@@ -73,16 +74,21 @@ class Line:
 class Function:
     """One function's assembly, listed when it is first looked at.
 
-    `stage` says what a compiler has to make to be compared with it: assembly or an object. `text`
-    is the whole file's, if it is assembly, and `span` the function's first line in it and its last.
+    Of assembly `text` is the whole file's, and `span` the function's first line in it and its last;
+    of an object or a program, `code` is the function's.
     """
 
     file: str
     name: str
     listing: Callable[[], list[Line]] = field(repr=False)
-    stage: Stage = "-S"
     text: str = field(default="", repr=False, compare=False)
     span: tuple[int, int] = (0, 0)
+    code: MachineCode | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def stage(self) -> Stage:
+        """What a compiler has to make to be compared with it: assembly or an object."""
+        return "-c" if self.code else "-S"
 
     @cached_property
     def lines(self) -> list[Line]:
