@@ -94,7 +94,7 @@ class Symbols:
     def _shown(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Address, size and number of one symbol for each address, by address."""
         address, size, kind, number = self.defined
-        shown = (kind != SECTION_SYMBOL) & (kind != FILE_SYMBOL)
+        shown = (kind != SECTION_SYMBOL) & (kind != FILE_SYMBOL) & (kind != INDIRECT)
         address, size, number = address[shown], size[shown], number[shown]
         starts, first = np.unique(address, return_index=True)
         return starts, size[first], number[first]
