@@ -10,10 +10,11 @@ import pytest
 
 from permnet.binary import Binary
 from permnet.binary import Function as MachineCode
+from permnet.decompiling import machine
 from permnet.decompiling import text as reader
 from permnet.decompiling.machine import confirmed, same_code
 from permnet.decompiling.source import disassembled
-from permnet.decompiling.text import Function, functions
+from permnet.decompiling.text import Function, Source, functions
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import same
 from permnet.tasks.switch.compiler import FLAGS, compile_c, object_of
@@ -52,7 +53,7 @@ def machine_code(c: str) -> dict[str, MachineCode]:
 
 def hidden(function: Function, text: str) -> bool:
     """The verdict where a function's text is not what was read of it."""
-    return confirmed([(C, replace(function, text=text))], COMPILER) == [True]
+    return confirmed([(C, replace(function, source=Source(text)))], COMPILER) == [True]
 
 
 @pytest.fixture
@@ -196,6 +197,16 @@ def test_a_file_that_is_none_to_the_assembler(other: str) -> None:
     changed = broken.replace("cmp\t", "cmp\t1+", 1)
     function = next(f for f in functions(changed) if f.name == "it")
     assert confirmed([(C, function)], COMPILER) == [False]
+
+
+def test_an_assembler_is_asked_once_about_a_file(monkeypatch) -> None:
+    """In whatever order the functions of many files come."""
+    asked = []
+    monkeypatch.setattr(machine, "object_of", lambda text, cc: asked.append(cc) or object_of(text))
+    files = [functions(assembly().replace("it", f"it{i}")) for i in range(4)]
+    answers = [(C, function) for (function,) in files] * 2
+    assert all(confirmed(answers, COMPILER))
+    assert len(asked) == len(files)
 
 
 def test_lines_that_are_none_to_the_assembler_are_not_confirmed() -> None:

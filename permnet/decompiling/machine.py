@@ -8,12 +8,11 @@ One that holds other code than it shows is not verified.
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from permnet.binary import Binary
 from permnet.binary import Function as MachineCode
 from permnet.decompiling.syntax import is_att
-from permnet.decompiling.text import Function
+from permnet.decompiling.text import Function, Source
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import C, compile_all
 from permnet.errors import PermnetError
@@ -75,24 +74,23 @@ def _functions(made: bytes) -> dict[str, MachineCode]:
 
 
 def _assembled(function: Function, cc: str) -> MachineCode | None:
-    file = _own_object(function, cc)
+    file = _own_object(function, function.source, cc) if function.source else None
     return file.labelled(function.name) if file else None
 
 
-def _own_object(function: Function, cc: str) -> Binary | None:
+def _own_object(function: Function, source: Source, cc: str) -> Binary | None:
     """That of the function's file, or where it has none of the function's lines alone."""
-    syntax = "" if any(is_att(line.text) for line in function.lines) else ".intel_syntax noprefix\n"
-    text = function.text.replace("\r\n", "\n")
-    if (whole := _object(syntax + text, cc)) is not None:
+    syntax = "" if any(is_att(line.text) for line in function.lines) else ".intel_syntax noprefix"
+    if (syntax, cc) not in source.objects:
+        source.objects[syntax, cc] = _object([syntax, source.text], cc)
+    if (whole := source.objects[syntax, cc]) is not None:
         return whole
     first, last = function.span
-    lines = text.split("\n")[first - 1 : last]
-    return _object(syntax + "\n".join([".text", *lines, ""]), cc)
+    return _object([syntax, ".text", *source.lines[first - 1 : last]], cc)
 
 
-@lru_cache(maxsize=2)  # a file's functions come one after another
-def _object(text: str, cc: str) -> Binary | None:
+def _object(lines: Sequence[str], cc: str) -> Binary | None:
     try:
-        return Binary(memoryview(object_of(text, cc)))
+        return Binary(memoryview(object_of("\n".join([*lines, ""]), cc)))
     except PermnetError:  # the assembler takes it for none
         return None
