@@ -13,7 +13,7 @@ from permnet.decompiling.text import LONGEST, Line, functions
 from permnet.decompiling.toolchain import Compiler, prelude_with, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import lex_line
-from permnet.tasks.switch.compiler import FLAGS, compile_c
+from permnet.tasks.switch.compiler import FLAGS, compile_c, find_compiler
 from permnet.tasks.switch.ctokens import PRELUDE, layout
 from permnet.tasks.switch.dataset import SETS, shipped
 
@@ -477,10 +477,18 @@ def test_a_compiler_that_compiles_is_fine(flags: tuple[str, ...]) -> None:
         (Compiler("false"), "^false with the flags '-O0 .*' does not compile even `return 0`: "),
         (Compiler("true"), "does not compile even"),
         (Compiler(flags=("-O0", "-mbogus")), "'-O0 -mbogus' does not .*: gcc: error: .*-mbogus"),
-        (Compiler(flags=("-flto",)), "what it makes is no assembly"),
+        (Compiler(flags=("-flto",)), "what it makes is no machine code"),
+        (Compiler(flags=("-mx32",)), "ELF for .*, 32-bit"),
         (Compiler(prelude="int"), "does not compile even"),
     ],
 )
 def test_a_compiler_that_compiles_nothing_is_said(compiler: Compiler, message: str) -> None:
     with pytest.raises(PermnetError, match=message):
         compiler.check()
+
+
+def test_a_compiler_without_an_assembler_is_said(tmp_path, monkeypatch) -> None:
+    (tmp_path / "gcc").symlink_to(find_compiler()[0])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PermnetError, match=r"does not compile even .*'as'"):
+        Compiler().check()
