@@ -329,6 +329,13 @@ def test_long_lines_take_no_time(text: str) -> None:
         functions(text)
 
 
+@pytest.mark.parametrize("operands", ["(%rax" + ",1" * 10**6 + "), %eax", "%eax" + "," * 10**6])
+def test_long_operands_take_no_time(operands: str) -> None:
+    with pytest.raises(PermnetError, match="not converted"):
+        tokens(f"movl {operands}")
+    tokens("mov DWORD PTR " + " " * 10**6 + "], 3")
+
+
 @given(st.text(alphabet=st.sampled_from('fg.L12:; \n\t#%$,[]eaxmovjp/*"\\é'), max_size=200))
 def test_any_text_is_read(text: str) -> None:
     with suppress(PermnetError):  # strings without an end
