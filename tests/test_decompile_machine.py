@@ -142,6 +142,21 @@ def test_programs_are_compared_byte_by_byte_too(tmp_path) -> None:
     assert confirmed([(elsewhere, function)], COMPILER) == [False]
 
 
+def test_functions_of_a_shared_library_with_versions(tmp_path) -> None:
+    """A linker writes `f@V1` and, where that is what the name means, `f@@V2`."""
+    names = 'asm(".symver old,f@V1"); asm(".symver new,f@@V2");'
+    bodies = (source(C, name) for name in ("old", "new"))
+    (tmp_path / "made.i").write_text("\n".join([PRELUDE, names, *bodies]))
+    (tmp_path / "versions").write_text("V1 {}; V2 {} V1;")
+    command = ["gcc", *FLAGS, "-fPIC", "-shared", "-Wl,--version-script=versions", "made.i"]
+    subprocess.run([*command, "-o", "made.so"], cwd=tmp_path, check=True)
+    subprocess.run(["strip", "-N", "old", "-N", "new", "made.so"], cwd=tmp_path, check=True)
+    found = disassembled((tmp_path / "made.so").read_bytes())
+    assert [function.name for function in found] == ["f@V1", "f"]
+    assert confirmed([(C, function) for function in found], COMPILER) == [True, True]
+    assert found[0].tokens == found[1].tokens
+
+
 @pytest.mark.parametrize("static", ["", "static "])
 @pytest.mark.parametrize("section", [(), ("-ffunction-sections",)])
 def test_calls_of_functions_of_the_same_file(static: str, section: tuple[str, ...]) -> None:

@@ -30,7 +30,8 @@ class Symbols:
 
     def name_of(self, row: int, table: int) -> str:
         section, rows = self.tables[table]
-        return self.file.string(self.file.linked(section), int(rows["name"][row]))
+        name = self.file.string(self.file.linked(section), int(rows["name"][row]))
+        return name.partition("@@")[0]  # which a linker writes before the version meant by the name
 
     def name(self, number: int) -> str:
         """The name of a symbol; a negative number is none's."""
