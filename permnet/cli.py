@@ -58,11 +58,11 @@ The version: permnet --version"""
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_all()
     _print_anything()
     try:
         code = _run(arguments)
-        if sys.stdout:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except PermnetError as error:
         return _fail(str(error))
     except BrokenPipeError:  # the reader has left, as `head` does
@@ -126,6 +126,13 @@ def _deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
     return parsed
 
 
+def _open_all() -> None:
+    """Whoever starts us may have closed them; Python has None for them then."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
 def _print_anything() -> None:
     """Names in users' files may hold what the locale has no letters for: print `\\xf6` instead."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # standard error does so of itself
@@ -140,5 +147,4 @@ def _fail(message: str) -> int:
 
 def _discard_output() -> None:
     """Python flushes once more when it exits: give it somewhere to flush to."""
-    if sys.stdout:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -212,6 +212,25 @@ shown: ret
     assert function.name == "shown"
 
 
+def test_what_chooses_an_indirect_function_is_not_that_function(tmp_path: Path) -> None:
+    source = """
+    static int one(int x) { return x; }
+    static void *choose(void) { return one; }
+    int f(int) __attribute__((ifunc("choose")));
+    int main(void) { choose(); return f(3); }
+    """
+    program = compiled(tmp_path, source, "-O0", "-no-pie", name="made")
+    for flags, name in (([], "choose"), (["-N", "choose"], "sub_")):
+        subprocess.run(["objcopy", *flags, program, tmp_path / "other"], check=True)
+        with open_binary(tmp_path / "other") as binary:
+            found = {function.name: function for function in binary.functions()}
+        lines = map(str.split, labelled_assembly(found["main"]).splitlines())
+        chosen, other = (words[1] for words in lines if words[0] == "call")
+        assert chosen.startswith(name)
+        assert chosen in found
+        assert not {"f", other} & {*found}
+
+
 def test_assembly_without_directives_is_a_function() -> None:
     (bare,) = assembled("mov eax, DWORD PTR -4[rbp]\nje .L2\nret").functions()
     assert [i.mnemonic for i in instructions(bare)] == ["mov", "je", "ret"]

@@ -131,6 +131,16 @@ def test_frames_that_point_to_themselves_or_nowhere() -> None:
     assert list(function_ranges(memoryview(cie + good + endless), 0)) != []
 
 
+def test_an_object_of_no_sections(files: list[bytes]) -> None:
+    """Their number is in the first of them where the header says 0."""
+    data = bytearray(files[0])
+    (start,) = struct.unpack_from("<Q", data, 40)
+    struct.pack_into("<H", data, 60, 0)
+    struct.pack_into("<Q", data, start + 32, 0)
+    with pytest.raises(PermnetError, match="no section headers"):
+        Binary(memoryview(data))
+
+
 def test_overlapping_sections_cost_no_more_than_the_file(files: list[bytes]) -> None:
     """Many headers of code that all name the same bytes, at different addresses."""
     data = bytearray(files[1])

@@ -236,6 +236,19 @@ def test_run_as_a_module_into_a_pipe_that_closes() -> None:
         assert run.stderr.read() == b""
 
 
+@pytest.mark.parametrize(
+    ("closed", "command", "code"),
+    [("<&-", "decompile", 2), ("<&-", "resolve", 0), (">&-", "data PI10 --limit 1", 0)],
+)
+def test_what_is_closed_when_it_starts_is_empty(closed: str, command: str, code: int) -> None:
+    shell = f'exec "$1" -m permnet {command} {closed}'
+    run = subprocess.run(
+        ["sh", "-c", shell, "sh", sys.executable], cwd=ROOT, capture_output=True, check=False
+    )
+    assert run.returncode == code
+    assert b"Traceback" not in run.stderr
+
+
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 from itertools import chain
 
@@ -9,12 +10,14 @@ import pytest
 
 from permnet.binary import Binary
 from permnet.binary import Function as MachineCode
+from permnet.decompiling import machine
 from permnet.decompiling import text as reader
 from permnet.decompiling.machine import confirmed, same_code
-from permnet.decompiling.text import Function, functions
+from permnet.decompiling.source import disassembled
+from permnet.decompiling.text import Function, Source, functions
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import same
-from permnet.tasks.switch.compiler import FLAGS, compile_c
+from permnet.tasks.switch.compiler import FLAGS, compile_c, object_of
 from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
 from permnet.tasks.switch.dataset import SETS, shipped
 from tests.table_model import knowing
@@ -50,7 +53,7 @@ def machine_code(c: str) -> dict[str, MachineCode]:
 
 def hidden(function: Function, text: str) -> bool:
     """The verdict where a function's text is not what was read of it."""
-    return confirmed([(C, replace(function, text=text))], COMPILER) == [True]
+    return confirmed([(C, replace(function, source=Source(text)))], COMPILER) == [True]
 
 
 @pytest.fixture
@@ -118,6 +121,42 @@ def test_a_pipeline_believes_the_assembler(gullible) -> None:
         assert (found.c is not None, found.verified) == (True, right)
 
 
+def test_bytes_that_a_disassembler_does_not_show() -> None:
+    """Before a `mov` to memory, LOCK is no instruction; capstone drops it before REP."""
+    text = assembly()
+    hiding = text.replace("\tmov\tDWORD", "\t.byte 0xf0, 0xf3\n\tmov\tDWORD", 1)
+    shown, hidden = (disassembled(object_of(t))[0] for t in (text, hiding))
+    assert shown.tokens == hidden.tokens
+    pipeline = knowing(text, {"it": [C]})
+    assert [found.verified for found in pipeline.each([shown, hidden])] == [True, False]
+
+
+def test_programs_are_compared_byte_by_byte_too(tmp_path) -> None:
+    others = "int g0(int a) { return a; } void h1(int a) {} int main(void) { return 0; }"
+    for name, text in (("it.s", assembly()), ("others.c", others)):
+        (tmp_path / name).write_text(text)
+    subprocess.run(["gcc", "-o", "it", "it.s", "others.c"], cwd=tmp_path, check=True)
+    (function,) = (f for f in disassembled((tmp_path / "it").read_bytes()) if f.name == "it")
+    assert confirmed([(C, function)], COMPILER) == [True]
+    elsewhere = [token if token != "g0" else "g2" for token in C]
+    assert confirmed([(elsewhere, function)], COMPILER) == [False]
+
+
+def test_functions_of_a_shared_library_with_versions(tmp_path) -> None:
+    """A linker writes `f@V1` and, where that is what the name means, `f@@V2`."""
+    names = 'asm(".symver old,f@V1"); asm(".symver new,f@@V2");'
+    bodies = (source(C, name) for name in ("old", "new"))
+    (tmp_path / "made.i").write_text("\n".join([PRELUDE, names, *bodies]))
+    (tmp_path / "versions").write_text("V1 {}; V2 {} V1;")
+    command = ["gcc", *FLAGS, "-fPIC", "-shared", "-Wl,--version-script=versions", "made.i"]
+    subprocess.run([*command, "-o", "made.so"], cwd=tmp_path, check=True)
+    subprocess.run(["strip", "-N", "old", "-N", "new", "made.so"], cwd=tmp_path, check=True)
+    found = disassembled((tmp_path / "made.so").read_bytes())
+    assert [function.name for function in found] == ["f@V1", "f"]
+    assert confirmed([(C, function) for function in found], COMPILER) == [True, True]
+    assert found[0].tokens == found[1].tokens
+
+
 @pytest.mark.parametrize("static", ["", "static "])
 @pytest.mark.parametrize("section", [(), ("-ffunction-sections",)])
 def test_calls_of_functions_of_the_same_file(static: str, section: tuple[str, ...]) -> None:
@@ -173,6 +212,16 @@ def test_a_file_that_is_none_to_the_assembler(other: str) -> None:
     changed = broken.replace("cmp\t", "cmp\t1+", 1)
     function = next(f for f in functions(changed) if f.name == "it")
     assert confirmed([(C, function)], COMPILER) == [False]
+
+
+def test_an_assembler_is_asked_once_about_a_file(monkeypatch) -> None:
+    """In whatever order the functions of many files come."""
+    asked = []
+    monkeypatch.setattr(machine, "object_of", lambda text, cc: asked.append(cc) or object_of(text))
+    files = [functions(assembly().replace("it", f"it{i}")) for i in range(4)]
+    answers = [(C, function) for (function,) in files] * 2
+    assert all(confirmed(answers, COMPILER))
+    assert len(asked) == len(files)
 
 
 def test_lines_that_are_none_to_the_assembler_are_not_confirmed() -> None:

@@ -13,7 +13,7 @@ from permnet.decompiling.text import LONGEST, Line, functions
 from permnet.decompiling.toolchain import Compiler, prelude_with, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import lex_line
-from permnet.tasks.switch.compiler import FLAGS, compile_c
+from permnet.tasks.switch.compiler import FLAGS, compile_c, find_compiler
 from permnet.tasks.switch.ctokens import PRELUDE, layout
 from permnet.tasks.switch.dataset import SETS, shipped
 
@@ -329,6 +329,13 @@ def test_long_lines_take_no_time(text: str) -> None:
         functions(text)
 
 
+@pytest.mark.parametrize("operands", ["(%rax" + ",1" * 10**6 + "), %eax", "%eax" + "," * 10**6])
+def test_long_operands_take_no_time(operands: str) -> None:
+    with pytest.raises(PermnetError, match="not converted"):
+        tokens(f"movl {operands}")
+    tokens("mov DWORD PTR " + " " * 10**6 + "], 3")
+
+
 @given(st.text(alphabet=st.sampled_from('fg.L12:; \n\t#%$,[]eaxmovjp/*"\\é'), max_size=200))
 def test_any_text_is_read(text: str) -> None:
     with suppress(PermnetError):  # strings without an end
@@ -477,10 +484,18 @@ def test_a_compiler_that_compiles_is_fine(flags: tuple[str, ...]) -> None:
         (Compiler("false"), "^false with the flags '-O0 .*' does not compile even `return 0`: "),
         (Compiler("true"), "does not compile even"),
         (Compiler(flags=("-O0", "-mbogus")), "'-O0 -mbogus' does not .*: gcc: error: .*-mbogus"),
-        (Compiler(flags=("-flto",)), "what it makes is no assembly"),
+        (Compiler(flags=("-flto",)), "what it makes is no machine code"),
+        (Compiler(flags=("-mx32",)), "ELF for .*, 32-bit"),
         (Compiler(prelude="int"), "does not compile even"),
     ],
 )
 def test_a_compiler_that_compiles_nothing_is_said(compiler: Compiler, message: str) -> None:
     with pytest.raises(PermnetError, match=message):
         compiler.check()
+
+
+def test_a_compiler_without_an_assembler_is_said(tmp_path, monkeypatch) -> None:
+    (tmp_path / "gcc").symlink_to(find_compiler()[0])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PermnetError, match=r"does not compile even .*'as'"):
+        Compiler().check()

@@ -167,6 +167,26 @@ def test_a_compiler_that_cannot_be_run(wrapper: Path) -> None:
         find_compiler("./cc")
 
 
+def test_a_compiler_is_asked_its_version_without_our_input_and_not_for_ever(
+    wrapper: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrapper.write_text("#!/bin/sh\ncat\necho cc 1\n")
+    monkeypatch.setattr(limits, "SECONDS", 1)
+    reading, writing = os.pipe()
+    ours = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        assert find_compiler("./cc") == (str(wrapper), "cc 1")
+        find_compiler.cache_clear()
+        wrapper.write_text("#!/bin/sh\nexec sleep 600\n")
+        with pytest.raises(PermnetError, match=r"\./cc --version takes longer than 1 seconds"):
+            find_compiler("./cc")
+    finally:
+        os.dup2(ours, 0)
+        for descriptor in (reading, writing, ours):
+            os.close(descriptor)
+
+
 def test_source_is_utf_8_in_any_locale() -> None:
     code = (
         "from permnet.tasks.switch.compiler import compile_c\n"

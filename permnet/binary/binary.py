@@ -167,6 +167,11 @@ class Binary:
         """Of a function or a datum at an address, here or elsewhere."""
         return self._outside_names.get(address) or self._symbols.at(address)
 
+    def called(self, address: int) -> str:
+        """What a call of an address is a call of; what has no name is named by the address."""
+        known = self.is_object or self.is_code(address)
+        return (self.name(address) if known else None) or f"sub_{address:x}"
+
     def is_outside(self, address: int) -> bool:
         """Whether the name at an address is defined in another file."""
         return address in self._outside_names
@@ -192,13 +197,15 @@ class Binary:
     def _function_table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Starts, sizes and symbols of functions, by address; symbol -1 for one without a name."""
         address, size, kind, number = self._symbols.defined
-        named = ((kind == FUNCTION) | (kind == INDIRECT)) & (size > 0)
-        framed = np.array(list(self._framed()), dtype=np.int64).reshape(-1, 2)
-        if self.is_object and not named.any() and not len(framed):
+        named, chosen = ((kind == what) & (size > 0) for what in (FUNCTION, INDIRECT))
+        # The code at an indirect function's name is not that function, but chooses one.
+        chooses = np.stack([address[chosen], size[chosen]], axis=1)
+        unnamed = np.array([*chooses.tolist(), *self._framed()], np.int64).reshape(-1, 2)
+        if self.is_object and not named.any() and not len(unnamed):
             return self._unmarked()
-        starts = np.concatenate([address[named], framed[:, 0]])
-        sizes = np.concatenate([size[named], framed[:, 1]])
-        names = np.concatenate([number[named], np.full(len(framed), -1)])
+        starts = np.concatenate([address[named], unnamed[:, 0]])
+        sizes = np.concatenate([size[named], unnamed[:, 1]])
+        names = np.concatenate([number[named], np.full(len(unnamed), -1)])
         _, first = np.unique(starts, return_index=True)  # symbols come first, so they win
         return starts[first], sizes[first], names[first]
 

@@ -103,10 +103,10 @@ def read_elf(data: memoryview) -> Elf:
         raise PermnetError(f"ELF for {name}, {kind}: only 64-bit x86-64 is read")
     if type not in (OBJECT, PROGRAM, SHARED):
         raise PermnetError(f"ELF of type {type}, not an object, a program or a shared library")
-    if start == 0:
+    rows = list(_rows(data, start, entry_size, count)) if start else []
+    if not rows:
         raise PermnetError("the file has no section headers, which are needed to find its code")
-    rows = list(_rows(data, start, entry_size, count))
-    if names == 0xFFFF and rows:
+    if names == 0xFFFF:
         names = rows[0][6]
     return Elf(data, type, tuple(_sections(data, rows, names)))
 

@@ -115,10 +115,7 @@ class _Names:
         named = None if field is None else binary.named_at(field)
         if address in self._labels and not named:
             return self._labels[address]
-        known = binary.is_object or binary.is_code(address)
-        name = _plain(named or (binary.name(address) if known else None))
-        if not name:
-            return f"sub_{address:x}"
+        name = _plain(named or binary.called(address))
         if name.startswith(".") or binary.is_ambiguous(name):
             raise PermnetError(f"the name {name!r} is not that of one function")
         return f"{name}@PLT" if binary.is_outside(address) else name

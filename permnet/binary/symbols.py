@@ -30,7 +30,8 @@ class Symbols:
 
     def name_of(self, row: int, table: int) -> str:
         section, rows = self.tables[table]
-        return self.file.string(self.file.linked(section), int(rows["name"][row]))
+        name = self.file.string(self.file.linked(section), int(rows["name"][row]))
+        return name.partition("@@")[0]  # which a linker writes before the version meant by the name
 
     def name(self, number: int) -> str:
         """The name of a symbol; a negative number is none's."""
@@ -94,7 +95,7 @@ class Symbols:
     def _shown(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Address, size and number of one symbol for each address, by address."""
         address, size, kind, number = self.defined
-        shown = (kind != SECTION_SYMBOL) & (kind != FILE_SYMBOL)
+        shown = (kind != SECTION_SYMBOL) & (kind != FILE_SYMBOL) & (kind != INDIRECT)
         address, size, number = address[shown], size[shown], number[shown]
         starts, first = np.unique(address, return_index=True)
         return starts, size[first], number[first]

@@ -1,18 +1,18 @@
-"""What an assembler makes of text: whether it is the code that was read of it.
+"""Machine code as the judge of what was read: whether it is that of the answer, byte by byte.
 
-The reader of assembly knows what compilers write, an assembler all that can be written. So where an
-answer compiles to the text that was read, objects are compared as well: the answer's with that of
-the function's own text. One that holds other code than it shows is not verified.
+The reader of assembly knows what compilers write, an assembler all that can be written; and of
+machine code a disassembler may not show all. So where an answer compiles to what was read, its
+object is compared with the function's own code, which for text is what the assembler makes of it.
+One that holds other code than it shows is not verified.
 """
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from permnet.binary import Binary
 from permnet.binary import Function as MachineCode
 from permnet.decompiling.syntax import is_att
-from permnet.decompiling.text import Function
+from permnet.decompiling.text import Function, Source
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import C, compile_all
 from permnet.errors import PermnetError
@@ -28,12 +28,11 @@ _PADDING = re.compile(
 
 
 def confirmed(answers: Sequence[tuple[C, Function]], compiler: Compiler) -> list[bool]:
-    """Whether each C makes the machine code that the assembler makes of the function's own text."""
+    """Whether each C makes a function's machine code, for text what the assembler makes of it."""
     made = compile_all((c for c, _ in answers), _functions, compiler, "-c")
     verdicts = []
     for c, function in answers:
-        ours, file = made[layout(c)], _own_object(function, compiler.cc)
-        theirs = file and file.labelled(function.name)
+        ours, theirs = made[layout(c)], function.code or _assembled(function, compiler.cc)
         verdicts.append(bool(ours and theirs and same_code(ours, theirs)))
     return verdicts
 
@@ -54,7 +53,7 @@ def same_code(ours: MachineCode, theirs: MachineCode) -> bool:
     here, there = bytearray(ours.code), bytearray(theirs.code[:size])
     for at in ours_open:
         wanted, found = _leads_to(ours, at), _leads_to(theirs, at)
-        if not found or found != (theirs.name if wanted == ours.name else wanted):
+        if not wanted or found != (theirs.name if wanted == ours.name else wanted):
             return False
         here[at : at + _DISTANCE] = there[at : at + _DISTANCE] = bytes(_DISTANCE)
     return here == there
@@ -65,28 +64,33 @@ def _leads_to(function: MachineCode, at: int) -> str | None:
     behind = at + _DISTANCE
     distance = int.from_bytes(function.code[at:behind], "little", signed=True)
     address = function.address + at
-    named = function.binary.named_at(address)
-    return named or function.binary.name(address + _DISTANCE + distance)
+    binary, target = function.binary, address + _DISTANCE + distance
+    named = binary.named_at(address)
+    return named or (binary.name(target) if binary.is_object else binary.called(target))
 
 
 def _functions(made: bytes) -> dict[str, MachineCode]:
     return {function.name: function for function in Binary(memoryview(made)).functions()}
 
 
-def _own_object(function: Function, cc: str) -> Binary | None:
+def _assembled(function: Function, cc: str) -> MachineCode | None:
+    file = _own_object(function, function.source, cc) if function.source else None
+    return file.labelled(function.name) if file else None
+
+
+def _own_object(function: Function, source: Source, cc: str) -> Binary | None:
     """That of the function's file, or where it has none of the function's lines alone."""
-    syntax = "" if any(is_att(line.text) for line in function.lines) else ".intel_syntax noprefix\n"
-    text = function.text.replace("\r\n", "\n")
-    if (whole := _object(syntax + text, cc)) is not None:
+    syntax = "" if any(is_att(line.text) for line in function.lines) else ".intel_syntax noprefix"
+    if (syntax, cc) not in source.objects:
+        source.objects[syntax, cc] = _object([syntax, source.text], cc)
+    if (whole := source.objects[syntax, cc]) is not None:
         return whole
     first, last = function.span
-    lines = text.split("\n")[first - 1 : last]
-    return _object(syntax + "\n".join([".text", *lines, ""]), cc)
+    return _object([syntax, ".text", *source.lines[first - 1 : last]], cc)
 
 
-@lru_cache(maxsize=2)  # a file's functions come one after another
-def _object(text: str, cc: str) -> Binary | None:
+def _object(lines: Sequence[str], cc: str) -> Binary | None:
     try:
-        return Binary(memoryview(object_of(text, cc)))
+        return Binary(memoryview(object_of("\n".join([*lines, ""]), cc)))
     except PermnetError:  # the assembler takes it for none
         return None

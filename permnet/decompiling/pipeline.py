@@ -206,9 +206,9 @@ class Pipeline:
             answers = [(said[i][1], said[i][0].assembly) for i in rows]
             for i, verdict in zip(rows, verify(answers, self.compiler, stage), strict=True):
                 verdicts[i] = verdict
-        read = [i for i, verdict in enumerate(verdicts) if verdict and said[i][0].function.text]
-        answered = [(said[i][1], said[i][0].function) for i in read]
-        for i, verdict in zip(read, confirmed(answered, self.compiler), strict=True):
+        right = [i for i, verdict in enumerate(verdicts) if verdict]
+        answered = [(said[i][1], said[i][0].function) for i in right]
+        for i, verdict in zip(right, confirmed(answered, self.compiler), strict=True):
             verdicts[i] = verdict
         return verdicts
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -84,7 +85,7 @@ def disassembled(raw: bytes, file: str = "<ELF>") -> list[Function]:
 
     try:
         return [
-            Function(file, function.name, partial(_listed, function), "-c")
+            Function(file, function.name, partial(_listed, function), code=function)
             for function in Binary(memoryview(raw)).functions()
         ]
     except PermnetError as error:
@@ -98,7 +99,8 @@ def _listed(function: "MachineCode") -> list[Line]:
         raise PermnetError(
             f"it has {function.size} bytes: functions of up to {LONGEST} lines are read"
         )
-    (listed,) = functions(labelled_assembly(function))
+    # A symbol's name may be none that a label has, such as `f@V1` in a shared library.
+    (listed,) = functions(labelled_assembly(replace(function, name="f")))
     return listed.listing()
 
 

@@ -12,7 +12,7 @@ import re
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import lex_line
 
-_MEMORY = re.compile(r"(?:([a-z]+)\s+ptr\s+)?([^\[\]]*)\[([^\[\]]*)\]", re.I | re.A)
+_MEMORY = re.compile(r"(?:([a-z]+)\s+ptr\s++)?([^\[\]]*)\[([^\[\]]*)\]", re.I | re.A)
 _TERM = re.compile(r"([+-]?)([^+-]+)")
 _TERMS = re.compile(r"[+-]?[^+-]+(?:[+-][^+-]+)*")
 _NUMBER = re.compile(r"[+-]?(?:0x[0-9a-f]{1,16}|0|[1-9][0-9]{0,19})", re.I | re.A)
@@ -20,6 +20,7 @@ _NAME = re.compile(r"[\w.$@]+")
 _SIGIL = re.compile(r"[\s,(*][%$]")
 
 _ATT_MEMORY = re.compile(r"([^()]*)\((%\w+)?(?:,(%\w+)(?:,([1248]))?)?\)")
+_ATT_COMMA = re.compile(r",(?![^(]{0,80}\))")  # not those of an address, which is short
 _SIZES = {"b": "BYTE", "w": "WORD", "l": "DWORD", "q": "QWORD"}
 _SUFFIXED = re.compile(
     r"(mov|add|sub|and|or|xor|cmp|test|imul|mul|idiv|div|neg|not|inc|dec|sal|shl|sar|shr|lea|push"
@@ -107,7 +108,7 @@ def from_att(statement: str) -> str:
     'movsx edx, BYTE PTR -36[rbp]'
     """
     mnemonic, rest = _parts(statement)
-    operands = [part.strip() for part in re.split(r",(?![^(]*\))", rest)] if rest else []
+    operands = [part.strip() for part in _ATT_COMMA.split(rest)] if rest else []
     size = ""
     if extended := _EXTENDED.fullmatch(mnemonic):
         mnemonic, size = extended[1] + "x", _SIZES[extended[2]]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from permnet.binary import Binary
+from permnet.binary import Function as MachineCode
 from permnet.decompiling.statements import LABEL, statements
 from permnet.decompiling.syntax import is_att, reads_alike, tokens
 from permnet.errors import PermnetError
@@ -70,19 +72,36 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Source:
+    """A file's whole text, and what assemblers made of it, so that they are asked once."""
+
+    text: str
+    objects: dict[tuple[str, str], Binary | None] = field(default_factory=dict)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+
+@dataclass(frozen=True)
 class Function:
     """One function's assembly, listed when it is first looked at.
 
-    `stage` says what a compiler has to make to be compared with it: assembly or an object. `text`
-    is the whole file's, if it is assembly, and `span` the function's first line in it and its last.
+    Of assembly `source` is the whole file, and `span` the function's first line in it and its last;
+    of an object or a program, `code` is the function's.
     """
 
     file: str
     name: str
     listing: Callable[[], list[Line]] = field(repr=False)
-    stage: Stage = "-S"
-    text: str = field(default="", repr=False, compare=False)
+    source: Source | None = field(default=None, repr=False, compare=False)
     span: tuple[int, int] = (0, 0)
+    code: MachineCode | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def stage(self) -> Stage:
+        """What a compiler has to make to be compared with it: assembly or an object."""
+        return "-c" if self.code else "-S"
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -133,6 +152,7 @@ def functions(text: str, file: str = "<text>") -> list[Function]:
     found: list[_Found] = []
     other_names: dict[str, int] = {}
     lines: list[Line] | None = None
+    source = Source(text.replace("\r\n", "\n"))
     sections, syntax = _Sections(), ""
     for number, statement in statements(text, file):
         if label := LABEL.fullmatch(statement):
@@ -166,7 +186,7 @@ def functions(text: str, file: str = "<text>") -> list[Function]:
             file,
             one.name,
             partial(_listing, one.name, one.lines, other_names),
-            text=text,
+            source=source,
             span=(one.first, one.lines[-1].number),
         )
         for one in found

@@ -4,8 +4,9 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from permnet.binary import Binary
 from permnet.errors import PermnetError
-from permnet.tasks.switch.compiler import FLAGS, CompileError, compile_c, find_compiler
+from permnet.tasks.switch.compiler import FLAGS, compile_c, find_compiler
 from permnet.tasks.switch.ctokens import PRELUDE, lex
 
 _PROTOTYPE = re.compile(
@@ -30,16 +31,15 @@ class Compiler:
         return bool(levels) and levels[-1] != "-O0"
 
     def check(self) -> None:
-        """Refuse a compiler that is missing, or that with these flags can compile nothing."""
+        """Refuse a compiler that is missing, or with these flags makes no object to compare."""
         find_compiler(self.cc)
-        name = "permnet_0"
+        source = f"{self.prelude}\nint permnet_0(void) {{ return 0; }}"
         try:
-            made = self.assembly(f"{self.prelude}\nint {name}(void) {{ return 0; }}")
-        except CompileError as error:
+            made = Binary(memoryview(compile_c(source, self.cc, self.flags, "-c")))
+            # Some flags leave none behind, -flto for one.
+            reason = "" if made.labelled("permnet_0") else "what it makes is no machine code"
+        except PermnetError as error:
             reason = str(error)
-        else:
-            # Some flags leave no assembly behind, -flto for one.
-            reason = "" if f"\n{name}:" in made else "what it makes is no assembly"
         if reason:
             raise PermnetError(
                 f"{self.cc} with the flags {shlex.join(self.flags)!r} does not compile even "

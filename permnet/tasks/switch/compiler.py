@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from permnet import limits
 from permnet.errors import PermnetError
 from permnet.limits import run_limited
 from permnet.tasks.switch.assembly import Lines, functions
@@ -40,9 +41,17 @@ def find_compiler(cc: str = "gcc") -> tuple[str, str]:
         raise PermnetError(f"{cc} is not installed{hint}")
     path = str(Path(path).absolute())  # it is run in another folder
     try:
-        run = subprocess.run([path, "--version"], capture_output=True, check=False)
+        run = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,  # what is ours to read
+            capture_output=True,
+            check=False,
+            timeout=limits.SECONDS,
+        )
     except OSError as error:
         raise PermnetError(f"{cc} cannot be run: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise PermnetError(f"{cc} --version takes longer than {error.timeout} seconds") from error
     return path, run.stdout.decode(errors="replace").partition("\n")[0]
 
 
