@@ -28,9 +28,8 @@ def check_model(config: ModelConfig, task: Task | SwitchTask) -> None:
         raise PermnetError(f"{config.name} has no ablations: leave out without={config.without!r}")
     if config.without is not None and config.without not in ablations:
         raise unknown("ablation", config.without, ablations)
-    for name in ("equal", "whole"):
-        if getattr(config, name) and name not in accepted:
-            raise PermnetError(f"{config.name} has no keys and queries: leave out {name}")
+    if config.equal and "equal" not in accepted:
+        raise PermnetError(f"{config.name} has no keys and queries: leave out equal")
     if config.recall and "recall" not in accepted:
         raise PermnetError(f"{config.name} recalls nothing: leave out recall")
     if isinstance(task, SwitchTask) and "longest" in accepted:
@@ -51,7 +50,6 @@ def build(config: ModelConfig, vocab: Vocab, task: Task | SwitchTask) -> Seq2Seq
         "input_length": _input_length(config, task),
         "without": config.without,
         "equal": config.equal,
-        "whole": config.whole,
         "recall": config.recall,
         **{name: getattr(config, name) for name in SIZES},
     }

@@ -43,8 +43,6 @@ class ModelConfig:
     """An ablation of Table 6 or 7: fixed-vocab, m_e, m_ind, v_arr; m_d, attn, m_pl, mlogsoft, …"""
     equal: bool = False
     """PermNetI's resolver, our addition: a key meets only queries that are its own token."""
-    whole: bool = False
-    """PermNetI's resolver, our addition: before roles are known rows count whole, not a quarter."""
     recall: bool = False
     """The decompilers, our addition: positions that were taken from before are scored apart."""
 

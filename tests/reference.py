@@ -139,7 +139,6 @@ def permneti(
     previous: list[int],
     without: str | None = None,
     equal: bool = False,
-    whole: bool = False,
 ) -> Tensor:
     """Logits (T, V) of one example."""
     vocab_size, length = len(p["embedding.weight"]), len(ids)
@@ -150,7 +149,6 @@ def permneti(
         m_label = [torch.stack(softmax(list(linear(p, "resolver.label", r)))) for r in m_e]  # (15)
         m_d, m_k, m_p = (
             torch.stack([row * label[c] for row, label in zip(m_e, m_label, strict=True)])
-            * (4 if whole else 1)
             for c in range(3)
         )  # (16), (17), (18)
     if without == "m_d":

@@ -313,13 +313,12 @@ def test_only_decompilers_recall() -> None:
         small(recall=True)
 
 
-@pytest.mark.parametrize("ours", ["equal", "whole"])
-def test_only_models_with_an_indirect_resolver_take_what_is_its_own(ours: str) -> None:
-    with pytest.raises(PermnetError, match=f"copynet has no keys and queries: leave out {ours}"):
-        small("copynet", **{ours: True})
+def test_only_models_with_an_indirect_resolver_know_equal_tokens() -> None:
+    with pytest.raises(PermnetError, match="copynet has no keys and queries: leave out equal"):
+        small("copynet", equal=True)
     for name in ("permneti", "transformer-resolver"):
-        model, _, _ = small(name, **{ours: True})
-        assert getattr(model.resolver, ours)
+        model, _, _ = small(name, equal=True)
+        assert model.resolver.equal
 
 
 def test_building_depends_on_the_seed_alone() -> None:

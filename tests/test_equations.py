@@ -26,7 +26,6 @@ CASES = [
     *(("permnetd", {"without": w}) for w in (None, *PermNetD.ABLATIONS)),
     *(("permneti", {"without": w}) for w in (None, *PermNetI.ABLATIONS)),
     *(("permneti", {"without": w, "equal": True}) for w in (None, "m_d+m_k+m_p", "mlogsoft")),
-    *(("permneti", {"without": w, "whole": True}) for w in (None, "m_d", "mlogsoft")),
 ]
 
 

@@ -105,22 +105,6 @@ def test_a_key_that_meets_equal_tokens_only_finds_its_query_untrained():
     assert (m_kp[5] == 0).all()  # nobody asks for 10
 
 
-def test_rows_that_count_whole_are_those_of_m_e_before_roles_are_known():
-    torch.manual_seed(0)
-    whole, bare = (
-        IndirectResolver(D, S, V, **options)
-        for options in ({"whole": True}, {"without": "m_d+m_k+m_p"})
-    )
-    torch.nn.init.zeros_(whole.label.weight)
-    torch.nn.init.zeros_(whole.label.bias)
-    states, ids = torch.randn(1, L, D), torch.randint(4, V, (1, L))
-    mask = torch.ones(1, L, dtype=torch.bool)
-    found, expected = whole.read(states, ids, mask), bare.read(states, ids, mask)
-    for matrix in ("m_dk", "m_kp", "m_dp", "of_query"):
-        torch.testing.assert_close(getattr(found, matrix), getattr(expected, matrix))
-    assert (found.m_label == 0.25).all()  # shares, as everyone else sees them
-
-
 def test_group_ids_add_up_the_pieces_of_a_name():
     resolver, states, _, mask, hidden = parts("indirect")
     groups = torch.tensor([[0, 0, 1, 2, 2, 2, 3, 4, 4]]).expand(B, -1)

@@ -14,14 +14,6 @@ TABLE = Table(
         small("permneti/PI10", benchmark="PI10-noise", epochs=12),
         small(
             "permneti/PI10",
-            label="whole",
-            benchmark="PI10-noise",
-            epochs=12,
-            model={"whole": True},
-            note="rows count whole",
-        ),
-        small(
-            "permneti/PI10",
             label="grow",
             benchmark="PI10-noise",
             grow=(4,),

@@ -164,7 +164,6 @@ class _Copying(Seq2Seq):
         *,
         resolves: bool = False,
         equal: bool = False,
-        whole: bool = False,
     ) -> None:
         super().__init__()
         size, reads = 2 * hidden, 3 if resolves else 2
@@ -177,7 +176,7 @@ class _Copying(Seq2Seq):
         self.copy = nn.Linear(size, size, bias=False)
         self.resolver = None
         if resolves:
-            self.resolver = IndirectResolver(size, size, vocab_size, equal=equal, whole=whole)
+            self.resolver = IndirectResolver(size, size, vocab_size, equal=equal)
         self.recall = nn.Linear(size, 1) if recall else None
 
     def encode(self, inputs: Tensor) -> DecompilerMemory:
@@ -319,7 +318,7 @@ class CopyNet(_Copying):
 
 
 class Decompiler(_Copying):
-    """CopyNet extended with PermNetI; `equal` and `whole` are the resolver's."""
+    """CopyNet extended with PermNetI; `equal` is the resolver's."""
 
     def __init__(
         self,
@@ -328,8 +327,5 @@ class Decompiler(_Copying):
         hidden: int = 32,
         recall: bool = False,
         equal: bool = False,
-        whole: bool = False,
     ) -> None:
-        super().__init__(
-            vocab_size, embedding, hidden, recall, resolves=True, equal=equal, whole=whole
-        )
+        super().__init__(vocab_size, embedding, hidden, recall, resolves=True, equal=equal)

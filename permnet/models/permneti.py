@@ -54,7 +54,6 @@ class PermNetI(Seq2Seq):
         without: str | None = None,
         input_length: int | None = None,
         equal: bool = False,
-        whole: bool = False,
     ) -> None:
         super().__init__()
         check_ablation(without, self.ABLATIONS, IndirectResolver.FIXED, input_length)
@@ -70,7 +69,6 @@ class PermNetI(Seq2Seq):
             without=without if without in IndirectResolver.ABLATIONS else None,
             input_length=input_length,
             equal=equal,
-            whole=whole,
         )
         if without != "fixed-vocab":
             self.vocabulary = nn.Linear(2 * hidden, vocab_size)

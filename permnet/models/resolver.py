@@ -126,7 +126,7 @@ class IndirectMemory:
 
     m_label (B, L, 4): DATA, KEY, QUERY, NOT_RELEVANT; m_dk, m_kp, m_dp (B, L, L): which key a
     datum has, which query a key answers, and through both which query a datum answers;
-    of_query (B, L): how much each position counts as a query.
+    of_query (B, L): the share of each position that is a query.
     """
 
     ids: Tensor
@@ -160,10 +160,6 @@ class IndirectResolver(nn.Module):
     `equal` is our addition: a key meets only queries that are its own token. M_kp is then right
     from the first step on, whichever tokens they are, and what is left to learn are the roles and
     which key a datum has.
-
-    `whole` is another: shares of roles count fourfold. As long as no role is known each of the four
-    has a quarter of a row; M_d, M_k and M_p are then M_e itself, where otherwise their products are
-    a sixteenth of its own, in which equal tokens hardly stand out.
     """
 
     ABLATIONS = ("m_d+m_k+m_p", "m_d", "m_pl", "mlogsoft")
@@ -177,11 +173,10 @@ class IndirectResolver(nn.Module):
         without: str | None = None,
         input_length: int | None = None,
         equal: bool = False,
-        whole: bool = False,
     ) -> None:
         super().__init__()
         check_ablation(without, self.ABLATIONS, self.FIXED, input_length)
-        self.vocab_size, self.without, self.equal, self.whole = vocab_size, without, equal, whole
+        self.vocab_size, self.without, self.equal = vocab_size, without, equal
         if without != "m_d+m_k+m_p":
             self.label = nn.Linear(memory_size, 4)
         if without == "m_pl":
@@ -202,8 +197,7 @@ class IndirectResolver(nn.Module):
         if self.without != "m_d+m_k+m_p":
             products, scores = gram_and_scores(m_e, self.label.weight)
             m_label = torch.softmax(scores + self.label.bias, dim=-1)  # Eq. 15
-            shares = 4 * m_label if self.whole else m_label
-            of_data, of_key, of_query, _ = shares.unbind(-1)  # Eq. 16, Eq. 17, Eq. 18
+            of_data, of_key, of_query, _ = m_label.unbind(-1)  # Eq. 16, Eq. 17, Eq. 18
         else:
             products = gram(m_e)
         if self.without == "m_d":

@@ -196,10 +196,9 @@ class ResolvingTransformer(Transformer):
         heads: int = 12,
         head_size: int = 64,
         equal: bool = False,
-        whole: bool = False,
     ) -> None:
         super().__init__(vocab_size, embedding, hidden, layers, heads, head_size)
-        self.resolver = IndirectResolver(embedding, embedding, vocab_size, equal=equal, whole=whole)
+        self.resolver = IndirectResolver(embedding, embedding, vocab_size, equal=equal)
 
     def _references(self, m_e: Tensor, inputs: Tensor) -> IndirectMemory | None:
         return self.resolver.read(m_e, inputs, inputs != PAD)

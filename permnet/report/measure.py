@@ -47,7 +47,7 @@ def _checkpoints(folder: Path) -> Iterator[tuple[tuple[str, str, str | None], Pa
     paths |= {path for path in finished if path.is_dir()}
     for path in sorted(paths, reverse=True):
         run = describe(path).run
-        if not (run.model.equal or run.model.whole):  # additions of ours: not the paper's figures
+        if not run.model.equal:  # an addition of ours, which the paper's figures do not have
             yield (run.model.name, find(run.benchmark).name, run.model.without), path
 
 
