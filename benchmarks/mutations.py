@@ -12,14 +12,16 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from permnet.decompiling.machine import verified
 from permnet.decompiling.source import disassembled
-from permnet.decompiling.verify import verify
+from permnet.decompiling.text import Function, functions
+from permnet.decompiling.toolchain import Compiler
 from permnet.provenance import provenance
 from permnet.tasks.switch.canonical import canonical, parse
 from permnet.tasks.switch.compiler import Stage, compile_c, find_compiler
@@ -31,8 +33,8 @@ from permnet.tasks.switch.tree import tokens
 
 TRIES = 20
 BREAK = ["break", ";"]
-Alteration = tuple[str, list[str], list[str], list[str]]
-"""Its kind, the C after and before it, and the assembly."""
+Alteration = tuple[str, list[str], list[str]]
+"""Its kind, and the C after and before it."""
 
 
 def swap_labels(c: list[str], draw: Draw) -> list[str]:
@@ -80,14 +82,12 @@ def alterations(seed: str = "mutations") -> Iterator[Alteration]:
         for rows in zip(*(shipped(name).pairs() for name in SETS), strict=True)
         for pair in rows
     )
-    for number, ((assembly, c), kind) in enumerate(
-        zip(cycle(list(pairs)), cycle(KINDS), strict=False)
-    ):
+    for number, ((_, c), kind) in enumerate(zip(cycle(list(pairs)), cycle(KINDS), strict=False)):
         draw = Draw(f"{seed}/{number}")
         for _ in range(TRIES):
             changed = KINDS[kind](c, draw)
             if is_another(c, changed):
-                yield kind, changed, c, assembly
+                yield kind, changed, c
                 break
 
 
@@ -98,21 +98,21 @@ def is_another(c: list[str], changed: list[str]) -> bool:
         return False
 
 
-def listed(programs: list[list[str]]) -> list[list[str]]:
-    """The disassembled objects of programs."""
+def compiled(programs: list[list[str]], stage: Stage) -> list[Function]:
+    """Programs as `permnet decompile` reads them, from one file."""
     named = (layout([c[0], f"part{i}", *c[2:]]) for i, c in enumerate(programs))
-    found = disassembled(compile_c("\n".join([PRELUDE, *named]), stage="-c"))
-    by_name = {function.name: [*chain.from_iterable(function.tokens)] for function in found}
+    made = compile_c("\n".join([PRELUDE, *named]), stage=stage)
+    found = functions(made.decode()) if stage == "-S" else disassembled(made)
+    by_name = {function.name: function for function in found}
     return [by_name[f"part{i}"] for i in range(len(programs))]
 
 
 def measure(count: int, stage: Stage) -> dict[str, Any]:
     began = time.perf_counter()
-    kinds, changed, true, assembly = zip(*islice(alterations(), count), strict=True)
-    if stage == "-c":
-        assembly = listed(list(true))
-    altered = verify(list(zip(changed, assembly, strict=True)), stage=stage)
-    unaltered = verify(list(zip(true, assembly, strict=True)), stage=stage)
+    kinds, changed, true = zip(*islice(alterations(), count), strict=True)
+    read, compiler = compiled(list(true), stage), Compiler()
+    altered = verified(list(zip(changed, read, strict=True)), compiler)
+    unaltered = verified(list(zip(true, read, strict=True)), compiler)
     counts = Counter(kinds)
     wrong = Counter(kind for kind, verdict in zip(kinds, altered, strict=True) if verdict)
     return {

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.mutations import KINDS, alterations, listed
+from benchmarks.mutations import KINDS, alterations, compiled
 from permnet import limits
 from permnet.decompiling import verify as module
+from permnet.decompiling.machine import confirmed, verified
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import acceptable, renumbered, same, verify
 from permnet.errors import PermnetError
@@ -30,17 +31,24 @@ def test_the_true_c_is_verified(name: str) -> None:
     assert all(verify([(c, assembly) for assembly, c in pairs]))
 
 
-def test_altered_answers_are_not() -> None:
-    rows = list(islice(alterations("test"), 150))
-    assert {kind for kind, *_ in rows} == {*KINDS}
-    assert not any(verify([(changed, assembly) for _, changed, _, assembly in rows]))
+@pytest.mark.parametrize(("stage", "count"), [("-S", 150), ("-c", 60)])
+def test_altered_answers_are_not(stage: gcc.Stage, count: int) -> None:
+    kinds, changed, true = zip(*islice(alterations(f"test {stage}"), count), strict=True)
+    assert {*kinds} == {*KINDS}
+    read = compiled(list(true), stage)
+    assert all(verified(list(zip(true, read, strict=True)), Compiler()))
+    assert not any(verified(list(zip(changed, read, strict=True)), Compiler()))
+    # Nor does either of the two ways to look at it let them pass by itself.
+    answers = list(zip(changed, (function.assembly for function in read), strict=True))
+    assert not any(verify(answers, stage=stage))
+    assert not any(confirmed(list(zip(changed, read, strict=True)), Compiler()))
 
 
-def test_objects_are_compared_with_objects() -> None:
-    _, changed, true, _ = zip(*islice(alterations("test objects"), 60), strict=True)
-    machine_code = listed(list(true))
-    assert all(verify(list(zip(true, machine_code, strict=True)), stage="-c"))
-    assert not any(verify(list(zip(changed, machine_code, strict=True)), stage="-c"))
+def test_assembly_and_machine_code_are_judged_together() -> None:
+    true = [c for _, c in islice(shipped("switch-6").pairs(), 4)]
+    read = [*compiled(true[:2], "-S"), *compiled(true[2:], "-c")]
+    answers = list(zip([*true[:3], true[0]], [read[0], read[2], read[2], read[3]], strict=True))
+    assert verified(answers, Compiler()) == [True, False, True, False]
 
 
 def test_names_of_labels_do_not_matter_and_where_they_lead_does() -> None:

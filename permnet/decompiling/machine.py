@@ -14,7 +14,7 @@ from permnet.binary import Function as MachineCode
 from permnet.decompiling.syntax import is_att
 from permnet.decompiling.text import Function, Source
 from permnet.decompiling.toolchain import Compiler
-from permnet.decompiling.verify import C, compile_all
+from permnet.decompiling.verify import C, compile_all, verify
 from permnet.errors import PermnetError
 from permnet.tasks.switch.compiler import object_of
 from permnet.tasks.switch.ctokens import layout
@@ -25,6 +25,19 @@ _PADDING = re.compile(
     rb"(?:\xcc|\x66*\x90|\x66*\x2e?\x66*\x0f\x1f"
     rb"(?:\x00|\x40\x00|\x44\x00\x00|\x80\x00{4}|\x84\x00{5}))*"
 )
+
+
+def verified(answers: Sequence[tuple[C, Function]], compiler: Compiler) -> list[bool]:
+    """Whether each C gives its function, when compiled again: as it was read, and byte by byte."""
+    verdicts = [False] * len(answers)
+    for stage in dict.fromkeys(function.stage for _, function in answers):
+        rows = [i for i, (_, function) in enumerate(answers) if function.stage == stage]
+        read = [(c, function.assembly) for c, function in (answers[i] for i in rows)]
+        alike = verify(read, compiler, stage)
+        rows = [i for i, verdict in zip(rows, alike, strict=True) if verdict]
+        for i, verdict in zip(rows, confirmed([answers[i] for i in rows], compiler), strict=True):
+            verdicts[i] = verdict
+    return verdicts
 
 
 def confirmed(answers: Sequence[tuple[C, Function]], compiler: Compiler) -> list[bool]:

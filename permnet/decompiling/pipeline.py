@@ -11,12 +11,11 @@ from typing import Any
 
 from permnet.checkpoint import describe, load, shipped
 from permnet.decompiling.answer import Answer, Answerer, Map, batches
-from permnet.decompiling.machine import confirmed
+from permnet.decompiling.machine import verified
 from permnet.decompiling.question import Question, ask
 from permnet.decompiling.search import Deviations
 from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import Compiler, prototypes
-from permnet.decompiling.verify import verify
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import LABEL_NAMES
 from permnet.tasks.switch.ctokens import layout
@@ -198,19 +197,9 @@ class Pipeline:
         return right
 
     def _verify(self, said: Sequence[tuple[Question, list[str]]]) -> list[bool]:
-        verdicts = [False] * len(said)
         if self.trouble:
-            return verdicts
-        for stage in dict.fromkeys(question.function.stage for question, _ in said):
-            rows = [i for i, (question, _) in enumerate(said) if question.function.stage == stage]
-            answers = [(said[i][1], said[i][0].assembly) for i in rows]
-            for i, verdict in zip(rows, verify(answers, self.compiler, stage), strict=True):
-                verdicts[i] = verdict
-        right = [i for i, verdict in enumerate(verdicts) if verdict]
-        answered = [(said[i][1], said[i][0].function) for i in right]
-        for i, verdict in zip(right, confirmed(answered, self.compiler), strict=True):
-            verdicts[i] = verdict
-        return verdicts
+            return [False] * len(said)
+        return verified([(c, question.function) for question, c in said], self.compiler)
 
     def _decompiled(
         self, question: Question, answer: Answer, verified: bool, seconds: float

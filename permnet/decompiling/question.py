@@ -44,11 +44,6 @@ class Question:
     numbers: list[int]
     names: Mapping[str, str]
 
-    @property
-    def assembly(self) -> list[str]:
-        """What the answer has to compile to."""
-        return [token for tokens in self.function.tokens for token in tokens]
-
     def read(self, ids: Iterable[int], vocab: Vocab) -> list[str]:
         """An answer as it was said, calls under the user's own names."""
         tokens = (token.removesuffix(_PLT) for token in vocab.decode(ids, self.lent))

@@ -124,6 +124,11 @@ class Function:
         """Those of each line."""
         return [line.tokens for line in self.lines]
 
+    @property
+    def assembly(self) -> list[str]:
+        """All tokens: what an answer has to compile to."""
+        return [token for line in self.tokens for token in line]
+
 
 def _check_syntax(lines: list[Line]) -> None:
     """Refuses a function that the assembler would read in another syntax than is read here."""
