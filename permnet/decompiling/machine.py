@@ -2,12 +2,14 @@
 
 The reader of assembly knows what compilers write, an assembler all that can be written; and of
 machine code a disassembler may not show all. So where an answer compiles to what was read, its
-object is compared with the function's own code, which for text is what the assembler makes of it.
-One that holds other code than it shows is not verified.
+object is compared with the function's own code. Of text it is what the assembler makes of it, and
+of the answer's assembly, too: compilers that write objects themselves choose other jumps. Code that
+holds other code than it shows is not verified.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from permnet.binary import Binary
 from permnet.binary import Function as MachineCode
@@ -16,7 +18,7 @@ from permnet.decompiling.text import Function, Source
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import C, compile_all, verify
 from permnet.errors import PermnetError
-from permnet.tasks.switch.compiler import object_of
+from permnet.tasks.switch.compiler import Stage, object_of
 from permnet.tasks.switch.ctokens import layout
 
 _DISTANCE = 4  # bytes of a call's, which is counted from behind it
@@ -42,10 +44,18 @@ def verified(answers: Sequence[tuple[C, Function]], compiler: Compiler) -> list[
 
 def confirmed(answers: Sequence[tuple[C, Function]], compiler: Compiler) -> list[bool]:
     """Whether each C makes a function's machine code, for text what the assembler makes of it."""
-    made = compile_all((c for c, _ in answers), _functions, compiler, "-c")
+    readers: dict[Stage, Callable[[bytes], dict[str, MachineCode]]] = {
+        "-S": partial(_through_assembler, compiler.cc),
+        "-c": _functions,
+    }
+    made = {}
+    for stage, read in readers.items():
+        alike = [c for c, function in answers if function.stage == stage]
+        made[stage] = compile_all(alike, read, compiler, stage)
     verdicts = []
     for c, function in answers:
-        ours, theirs = made[layout(c)], function.code or _assembled(function, compiler.cc)
+        ours = made[function.stage][layout(c)]
+        theirs = function.code or _assembled(function, compiler.cc)
         verdicts.append(bool(ours and theirs and same_code(ours, theirs)))
     return verdicts
 
@@ -80,6 +90,10 @@ def _leads_to(function: MachineCode, at: int) -> str | None:
     binary, target = function.binary, address + _DISTANCE + distance
     named = binary.named_at(address)
     return named or (binary.name(target) if binary.is_object else binary.called(target))
+
+
+def _through_assembler(cc: str, assembly: bytes) -> dict[str, MachineCode]:
+    return _functions(object_of(assembly.decode(), cc))
 
 
 def _functions(made: bytes) -> dict[str, MachineCode]:
