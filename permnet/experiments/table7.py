@@ -46,7 +46,7 @@ TABLE = Table(
         *(small("permneti/PI10", without=part) for part in ABLATIONS),
         small("permneti/PI10", without="m_pl", label="long", epochs=24, seeds=1),
         _grown(20, seeds=3),
-        *(_grown(20, part) for part in ABLATIONS if part != "m_pl"),
+        *(_grown(20, part, seeds=3) for part in ABLATIONS if part != "m_pl"),
         _grown(40),
         *(_grown(40, part) for part in ABLATIONS if part != "m_pl"),
     ),
