@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
@@ -325,15 +325,19 @@ def _recorded(paths: Iterable[Path]) -> Iterator[tuple[Run, float, str]]:
 def _estimate(
     run: Run, recorded: list[tuple[Run, float, str]]
 ) -> tuple[float, str] | tuple[None, None]:
-    """Steps times the seconds a step took before, at the same benchmark, model and batch."""
+    """Steps times the seconds a step took before, at the same benchmark, model and batch.
+
+    Of an ablation that was never run it is the full model's, which takes hardly less.
+    """
 
     def sort(run: Run) -> tuple[object, ...]:
         return run.benchmark.partition("@")[0], run.model, run.train.batch
 
-    for done, per_step, device in recorded:
-        if sort(done) == sort(run):
-            seconds = _steps(run) * per_step
-            return min(seconds, run.train.time_limit or seconds), device
+    for like in (run, replace(run, model=replace(run.model, without=None))):
+        for done, per_step, device in recorded:
+            if sort(done) == sort(like):
+                seconds = _steps(run) * per_step
+                return min(seconds, run.train.time_limit or seconds), device
     return None, None
 
 

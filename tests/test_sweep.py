@@ -92,13 +92,21 @@ def test_a_finished_run_without_metrics_has_an_empty_curve(tmp_path: Path) -> No
     assert json.loads((tmp_path / "results" / "run0.json").read_text())["curve"] == []
 
 
-def test_an_estimate_is_no_longer_than_the_time_limit(tmp_path: Path) -> None:
-    short = replace(RUNS["run0"], train=replace(RUNS["run0"].train, time_limit=5.0))
+def test_an_estimate_is_that_of_a_like_run_and_no_longer_than_the_time_limit(
+    tmp_path: Path,
+) -> None:
+    whole = RUNS["run0"]
+    short = replace(whole, train=replace(whole.train, time_limit=5.0))
+    ablated = replace(whole, model=replace(whole.model, without="m_ind"))
     (tmp_path / "known").mkdir()
-    known = {"run": to_json(RUNS["run0"]), "seconds": 50.0, "steps": 8}
+    known = {"run": to_json(whole), "seconds": 50.0, "steps": 8}
     (tmp_path / "known" / "result.json").write_text(json.dumps(known))
-    runs = {"run0": RUNS["run0"], "short": short}
-    assert [p.seconds for p in plan(runs, tmp_path)] == [50.0, 5.0]
+    runs = {"run0": whole, "short": short, "ablated": ablated}
+    assert [p.seconds for p in plan(runs, tmp_path)] == [50.0, 5.0, 50.0]
+    (tmp_path / "ablated").mkdir()
+    own = {"run": to_json(ablated), "seconds": 40.0, "steps": 8}
+    (tmp_path / "ablated" / "result.json").write_text(json.dumps(own))
+    assert [p.seconds for p in plan(runs, tmp_path)] == [50.0, 5.0, 40.0]
 
 
 def test_a_crash_of_one_run_leaves_the_others(

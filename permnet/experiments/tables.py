@@ -1,5 +1,6 @@
 """What a table of the paper is as data: cells, each with the paper's figures and our runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -208,8 +209,13 @@ def related(benchmark: str) -> tuple[Cell, ...]:
     )
 
 
-def fair_attention(benchmark: str, *rates: float) -> tuple[Cell, ...]:
-    """A small Transformer of the shape that is known to learn associative recall."""
+def fair_attention(
+    benchmark: str, *rates: float, seen: Mapping[float, Seen] | None = None
+) -> tuple[Cell, ...]:
+    """A small Transformer of the shape that is known to learn associative recall.
+
+    `seen` is what was seen of runs that were cut off, by their rates.
+    """
     model = ModelConfig("transformer", embedding=128, hidden=512, layers=2, heads=1, head_size=128)
     train = TrainConfig(epochs=64, batch=512, schedule="cosine", warmup=500)
     return tuple(
@@ -218,6 +224,7 @@ def fair_attention(benchmark: str, *rates: float) -> tuple[Cell, ...]:
             Run(benchmark, model, replace(train, rate=rate)),
             f"2 layers, 1 head of 128; rate {rate:g}",
             label=f"rate{rate:g}",
+            seen=(seen or {}).get(rate),
         )
         for rate in rates
     )
