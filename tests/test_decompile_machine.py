@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -12,7 +13,7 @@ from permnet.binary import Binary
 from permnet.binary import Function as MachineCode
 from permnet.decompiling import machine
 from permnet.decompiling import text as reader
-from permnet.decompiling.machine import confirmed, same_code
+from permnet.decompiling.machine import same_code
 from permnet.decompiling.source import disassembled
 from permnet.decompiling.text import Function, Source, functions
 from permnet.decompiling.toolchain import Compiler
@@ -28,6 +29,14 @@ C = lex(
     "int f(int p0) { switch (p0) { case 3: p0 = g0(p0); break; case 7: h1(4); break; } "
     "return p0 - 300; }"
 )
+
+
+def confirmed(answers: Sequence[tuple[list[str], Function]], compiler: Compiler) -> list[bool]:
+    """The verdicts on machine code alone, whatever was read."""
+    return [
+        ours is not None and machine.confirmed(ours, theirs, compiler)
+        for ours, (_, theirs) in zip(machine.remade(answers, compiler), answers, strict=True)
+    ]
 
 
 def source(c: list[str], name: str) -> str:

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from benchmarks.mutations import KINDS, alterations, compiled
 from permnet import limits
 from permnet.decompiling import verify as module
-from permnet.decompiling.machine import confirmed, verified
+from permnet.decompiling.machine import verified
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import acceptable, renumbered, same, verify
 from permnet.errors import PermnetError
 from permnet.tasks.switch import compiler as gcc
 from permnet.tasks.switch.ctokens import lex
 from permnet.tasks.switch.dataset import SETS, shipped
+from tests.test_decompile_machine import confirmed
 
 NAMES = ("g0", "g1", "g2", "h0", "h1", "h2")
 ASSEMBLY, GOOD = next(shipped("switch-6").pairs())

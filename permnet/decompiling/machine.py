@@ -8,18 +8,16 @@ holds other code than it shows is not verified.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from permnet.binary import Binary
 from permnet.binary import Function as MachineCode
 from permnet.decompiling.syntax import is_att
 from permnet.decompiling.text import Function, Source
 from permnet.decompiling.toolchain import Compiler
-from permnet.decompiling.verify import C, compile_all, verify
+from permnet.decompiling.verify import C, reads_as, recompiled
 from permnet.errors import PermnetError
-from permnet.tasks.switch.compiler import Stage, object_of
-from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.compiler import object_of
 
 _DISTANCE = 4  # bytes of a call's, which is counted from behind it
 # What assemblers align the next function with.
@@ -31,33 +29,27 @@ _PADDING = re.compile(
 
 def verified(answers: Sequence[tuple[C, Function]], compiler: Compiler) -> list[bool]:
     """Whether each C gives its function, when compiled again: as it was read, and byte by byte."""
-    verdicts = [False] * len(answers)
+    return [
+        ours is not None and reads_as(ours, theirs.assembly) and confirmed(ours, theirs, compiler)
+        for ours, (_, theirs) in zip(remade(answers, compiler), answers, strict=True)
+    ]
+
+
+def remade(answers: Sequence[tuple[C, Function]], compiler: Compiler) -> list[Function | None]:
+    """What the compiler makes of each C: text for a function of text, else an object's."""
+    made: list[Function | None] = [None] * len(answers)
     for stage in dict.fromkeys(function.stage for _, function in answers):
         rows = [i for i, (_, function) in enumerate(answers) if function.stage == stage]
-        read = [(c, function.assembly) for c, function in (answers[i] for i in rows)]
-        alike = verify(read, compiler, stage)
-        rows = [i for i, verdict in zip(rows, alike, strict=True) if verdict]
-        for i, verdict in zip(rows, confirmed([answers[i] for i in rows], compiler), strict=True):
-            verdicts[i] = verdict
-    return verdicts
+        found = recompiled([answers[i][0] for i in rows], compiler, stage)
+        for i, ours in zip(rows, found, strict=True):
+            made[i] = ours
+    return made
 
 
-def confirmed(answers: Sequence[tuple[C, Function]], compiler: Compiler) -> list[bool]:
-    """Whether each C makes a function's machine code, for text what the assembler makes of it."""
-    readers: dict[Stage, Callable[[bytes], dict[str, MachineCode]]] = {
-        "-S": partial(_through_assembler, compiler.cc),
-        "-c": _functions,
-    }
-    made = {}
-    for stage, read in readers.items():
-        alike = [c for c, function in answers if function.stage == stage]
-        made[stage] = compile_all(alike, read, compiler, stage)
-    verdicts = []
-    for c, function in answers:
-        ours = made[function.stage][layout(c)]
-        theirs = function.code or _assembled(function, compiler.cc)
-        verdicts.append(bool(ours and theirs and same_code(ours, theirs)))
-    return verdicts
+def confirmed(ours: Function, theirs: Function, compiler: Compiler) -> bool:
+    """Whether both are the same machine code, that of text being what the assembler makes of it."""
+    one, other = (each.code or _assembled(each, compiler.cc) for each in (ours, theirs))
+    return bool(one and other and same_code(one, other))
 
 
 def same_code(ours: MachineCode, theirs: MachineCode) -> bool:
@@ -90,14 +82,6 @@ def _leads_to(function: MachineCode, at: int) -> str | None:
     binary, target = function.binary, address + _DISTANCE + distance
     named = binary.named_at(address)
     return named or (binary.name(target) if binary.is_object else binary.called(target))
-
-
-def _through_assembler(cc: str, assembly: bytes) -> dict[str, MachineCode]:
-    return _functions(object_of(assembly.decode(), cc))
-
-
-def _functions(made: bytes) -> dict[str, MachineCode]:
-    return {function.name: function for function in Binary(memoryview(made)).functions()}
 
 
 def _assembled(function: Function, cc: str) -> MachineCode | None:

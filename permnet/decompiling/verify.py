@@ -6,16 +6,14 @@ function, get to the compiler; it only compiles, with limits and in a fresh fold
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, pairwise
-from typing import TypeVar
 
 from permnet.decompiling.source import disassembled
 from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import Compiler, prototypes
 from permnet.errors import PermnetError
-from permnet.tasks.switch.assembly import Lines
 from permnet.tasks.switch.compiler import BATCH, Stage, compile_each, find_compiler
 from permnet.tasks.switch.ctokens import layout
 
@@ -23,7 +21,6 @@ _TOKEN = re.compile(
     r"int|long|char|void|switch|case|default|break|return|if|else|[pv][0-9]|a0|-?[0-9]{1,10}"
     r"|[(){}\[\],;:>]|[-+*&|^]=?|(?:<<|>>)=?|=|==|!=|<="
 )
-T = TypeVar("T")
 C = Sequence[str]
 """A function `f` as tokens."""
 
@@ -35,34 +32,38 @@ def verify(
 ) -> list[bool]:
     """Whether each C, compiled again, gives the assembly beside it; both as tokens.
 
-    Names of labels do not matter, everything else does. With `-c` the assembly is that of a
-    disassembled object, and the C is compiled to an object and disassembled as well.
+    With `-c` the assembly is that of a disassembled object, and the C is compiled to an object and
+    disassembled as well.
     """
-    compiler = compiler or Compiler()
+    made = recompiled([c for c, _ in answers], compiler or Compiler(), stage)
+    return [
+        ours is not None and reads_as(ours, wanted)
+        for ours, (_, wanted) in zip(made, answers, strict=True)
+    ]
+
+
+def recompiled(answers: Sequence[C], compiler: Compiler, stage: Stage) -> list[Function | None]:
+    """What the compiler makes of each C; None of what it refuses, or is never shown."""
     find_compiler(compiler.cc)
     known = prototypes(compiler.prelude).keys()
-    fit = [i for i, (c, _) in enumerate(answers) if acceptable(c, known)]
-    compiled = compile_all((answers[i][0] for i in fit), _READERS[stage], compiler, stage)
-    verdicts = [False] * len(answers)
-    for i in fit:
-        c, wanted = answers[i]
-        lines = compiled[layout(c)]
-        verdicts[i] = lines is not None and same(chain.from_iterable(lines), wanted)
-    return verdicts
-
-
-def compile_all(
-    answers: Iterable[C], read: Callable[[bytes], Mapping[str, T]], compiler: Compiler, stage: Stage
-) -> dict[str, T | None]:
-    """What `read` finds of each C in what the compiler makes, by the text of the C."""
-    texts = list(dict.fromkeys(map(layout, answers)))
+    shown = [layout(c) if acceptable(c, known) else None for c in answers]
+    texts = [text for text in dict.fromkeys(shown) if text is not None]
     size = 1 if compiler.optimizes else BATCH
     batches = (texts[first : first + size] for first in range(0, len(texts), size))
-    made = chain.from_iterable(
+    read = _READERS[stage]
+    each = chain.from_iterable(
         compile_each(batch, read, compiler.prelude, compiler.cc, compiler.flags, stage)
         for batch in batches
     )
-    return dict(zip(texts, made, strict=True))
+    made = dict(zip(texts, each, strict=True))
+    return [None if text is None else made[text] for text in shown]
+
+
+def reads_as(made: Function, wanted: Iterable[str]) -> bool:
+    """Whether it is this assembly. Names of labels do not matter, everything else does."""
+    with suppress(PermnetError):  # instructions that no function of the task has
+        return same(made.assembly, wanted)
+    return False
 
 
 def acceptable(c: C, callable: Iterable[str]) -> bool:
@@ -102,15 +103,11 @@ def renumbered(tokens: Iterable[str], prefix: str = ":") -> list[str]:
     ]
 
 
-def _tokens(found: Iterable[Function]) -> dict[str, Lines]:
-    tokens = {}
-    for function in found:
-        with suppress(PermnetError):  # instructions that no function of the task has
-            tokens[function.name] = function.tokens
-    return tokens
+def _by_name(found: Iterable[Function]) -> dict[str, Function]:
+    return {function.name: function for function in found}
 
 
-_READERS: dict[Stage, Callable[[bytes], dict[str, Lines]]] = {
-    "-S": lambda made: _tokens(functions(made.decode(errors="replace"))),
-    "-c": lambda made: _tokens(disassembled(made)),
+_READERS: dict[Stage, Callable[[bytes], dict[str, Function]]] = {
+    "-S": lambda made: _by_name(functions(made.decode(errors="replace"))),
+    "-c": lambda made: _by_name(disassembled(made)),
 }
