@@ -32,7 +32,7 @@ class TableModel(Seq2Seq):
 
     def learn(self, function: Function, answers: Sequence[Sequence[str]], prelude: str) -> None:
         question = ask(function, self.vocab, prelude)
-        known = {name: trained for trained, name in question.names.items()}
+        known = {name: trained for trained, own in question.names.items() for name in own}
         known |= {token.removesuffix("@PLT"): token for token in question.lent}
         assembly = self.vocab.decode(question.ids, question.lent)
         self.table[tuple(question.ids)] = [

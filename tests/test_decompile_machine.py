@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 
 import pytest
 
@@ -16,12 +16,12 @@ from permnet.decompiling import text as reader
 from permnet.decompiling.machine import same_code
 from permnet.decompiling.source import disassembled
 from permnet.decompiling.text import Function, Source, functions
-from permnet.decompiling.toolchain import Compiler
+from permnet.decompiling.toolchain import Compiler, definitions
 from permnet.decompiling.verify import same
-from permnet.tasks.switch.compiler import FLAGS, compile_c, object_of
+from permnet.tasks.switch.compiler import FLAGS, Stage, compile_c, object_of
 from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
 from permnet.tasks.switch.dataset import SETS, shipped
-from tests.table_model import knowing
+from tests.table_model import knowing, wrong
 
 ATT = ("-O0", "-fno-jump-tables")
 COMPILER = Compiler()
@@ -82,6 +82,22 @@ def test_what_the_compiler_makes_is_confirmed(flags: tuple[str, ...]) -> None:
     assert all(confirmed(list(zip(programs, found, strict=True)), compiler))
     shifted = [*found[1:], found[0]]
     assert not any(confirmed(list(zip(programs, shifted, strict=True)), compiler))
+
+
+@pytest.mark.parametrize("stage", ["-S", "-c"])
+def test_functions_below_what_they_call(stage: Stage) -> None:
+    """gcc then keeps the stack on multiples of 8 only."""
+    programs = {f"part{i}": c for i, (_, c) in enumerate(islice(shipped("switch-10").pairs(), 60))}
+    text = "\n".join([definitions(PRELUDE), *(source(c, name) for name, c in programs.items())])
+    made = compile_c(text, stage=stage)
+    found = disassembled(made) if stage == "-c" else functions(made.decode())
+    below = [(programs[f.name], f) for f in found if f.name in programs]
+    moved = [machine.knows_callees(function) for _, function in below]
+    assert 20 < sum(moved) < 60
+    assert all(machine.verified(below, COMPILER))
+    assert not any(machine.verified([(wrong(c), f) for c, f in below], COMPILER))
+    optimizing = replace(COMPILER, flags=("-O1", *FLAGS[1:]))  # might look into what they call
+    assert not any(machine.verified(below, optimizing))
 
 
 HIDING = [

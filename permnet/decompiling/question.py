@@ -1,14 +1,15 @@
 """A function as a question to a decompiler: is it one that a model can answer, and in which tokens?
 
 Labels are renamed as in the training data, by a draw that depends on the code alone, so that their
-names do not matter. Calls are asked under the names that the model was trained with: a function
-that the user declares stands in for one of the prelude with the same types, and has its own name
-again in the answer.
+names do not matter. Calls are asked under the names that the model was trained with: the function
+of the prelude with the same types stands in for those that the user declares. In the answer they
+have their own names again, in the order in which the assembly calls them.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 from permnet.decompiling.text import Function, Line
 from permnet.decompiling.toolchain import prototypes
@@ -34,20 +35,21 @@ _PLT = "@PLT"
 class Question:
     """The ids of a function from `<sos>` to `<eos>`, and what it takes to read the answer.
 
-    `numbers` holds the file's line of each id, 0 for the specials; `names` the user's function for
-    each of the prelude that stands in for one.
+    `numbers` holds the file's line of each id, 0 for the specials; `names` for each function of the
+    prelude those for which it stands in, call by call.
     """
 
     function: Function
     ids: list[int]
     lent: dict[str, int]
     numbers: list[int]
-    names: Mapping[str, str]
+    names: Mapping[str, list[str]]
 
     def read(self, ids: Iterable[int], vocab: Vocab) -> list[str]:
         """An answer as it was said, calls under the user's own names."""
         tokens = (token.removesuffix(_PLT) for token in vocab.decode(ids, self.lent))
-        return [self.names.get(token, token) for token in tokens]
+        calls = {name: chain(own, repeat(own[-1])) for name, own in self.names.items()}
+        return [next(calls[token]) if token in calls else token for token in tokens]
 
 
 def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
@@ -59,7 +61,10 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     _check_shifts(lines)
     stand_ins = _stand_ins(lines, prelude)
     tokens, numbers = [], []
+    names: dict[str, list[str]] = {}
     for line in lines:
+        if (name := _called(line.tokens)) is not None:
+            names.setdefault(stand_ins[name], []).append(name)
         asked = _under_trained_names(line.tokens, stand_ins)
         tokens += asked
         numbers += [line.number] * len(asked)
@@ -69,7 +74,6 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     named = shuffled(tokens, Draw(" ".join(tokens)))
     read, places = as_read(named, MEANS in vocab)
     ids, lent = vocab.encode([SPECIALS[SOS], *read, SPECIALS[EOS]])
-    names = {stand_in: name for name, stand_in in stand_ins.items()}
     return Question(function, ids, lent, [0, *(numbers[place] for place in places), 0], names)
 
 
@@ -134,34 +138,27 @@ def _called(tokens: list[str]) -> str | None:
 
 
 def _stand_ins(lines: list[Line], prelude: str) -> dict[str, str]:
-    """For functions with prototypes of their own, those of the training data in their place.
-
-    One for which there is none left, because another has the same types, keeps its name.
-    """
-    declared, trained = prototypes(prelude), prototypes(PRELUDE)
+    """For each function that is called one of the training data with its types, or itself."""
+    declared = prototypes(prelude)
+    trained = {_types(each, name): name for name, each in prototypes(PRELUDE).items()}
     found: dict[str, str] = {}
     for line in lines:
         name = _called(line.tokens)
-        through = name is None or _REGISTER.fullmatch(name)
-        if through and line.tokens[0] == "call":
+        if line.tokens[0] == "call" and (name is None or _REGISTER.fullmatch(name)):
             raise PermnetError(f"`{line.text[:80]}` in line {line.number} calls through a pointer")
-        if name is not None and name not in declared:
+        if name is None or name in found:
+            continue
+        if name not in declared:
             raise PermnetError(
                 f"line {line.number} calls {name}, which is not declared: "
                 f"add --proto 'int {name}(int);' with its types"
             )
-        if name is not None and declared[name] == trained.get(name):
-            found[name] = name
-    for name in dict.fromkeys(_called(line.tokens) for line in lines):
-        if name is not None and name not in found:
-            types = declared[name].replace(f" {name} ", " ", 1)
-            alike = (
-                other
-                for other, declaration in trained.items()
-                if declaration.replace(f" {other} ", " ", 1) == types
-            )
-            found[name] = next((other for other in alike if other not in found.values()), name)
+        found[name] = trained.get(_types(declared[name], name), name)
     return found
+
+
+def _types(declaration: str, name: str) -> str:
+    return declaration.replace(f" {name} ", " ", 1)
 
 
 def _under_trained_names(tokens: list[str], stand_ins: Mapping[str, str]) -> list[str]:

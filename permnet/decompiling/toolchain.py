@@ -70,6 +70,21 @@ def prototypes(text: str) -> dict[str, str]:
     return found
 
 
+def definitions(text: str) -> str:
+    """Functions that are what a text of prototypes declares, and do nothing.
+
+    >>> definitions("void h0(void); int get(int, long *);")
+    'void h0 ( void ) { } int get ( int p0 , long * p1 ) { }'
+    """
+    return " ".join(_definition(declared) for declared in prototypes(text).values())
+
+
+def _definition(declared: str) -> str:
+    head, types = declared.removesuffix(" ) ;").split(" ( ")
+    named = (f"{of} p{i}" for i, of in enumerate(types.split(" , ")) if of != "void")
+    return f"{head} ( {' , '.join(named) or 'void'} ) {{ }}"
+
+
 def prelude_with(text: str) -> str:
     """The prelude of the task with a user's prototypes, which take precedence."""
     return " ".join({**prototypes(PRELUDE), **prototypes(text)}.values())

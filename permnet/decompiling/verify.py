@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 
 from permnet.decompiling.source import disassembled
 from permnet.decompiling.text import Function, functions
-from permnet.decompiling.toolchain import Compiler, prototypes
+from permnet.decompiling.toolchain import Compiler, definitions, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.compiler import BATCH, Stage, compile_each, find_compiler
 from permnet.tasks.switch.ctokens import layout
@@ -42,9 +42,15 @@ def verify(
     ]
 
 
-def recompiled(answers: Sequence[C], compiler: Compiler, stage: Stage) -> list[Function | None]:
-    """What the compiler makes of each C; None of what it refuses, or is never shown."""
+def recompiled(
+    answers: Sequence[C], compiler: Compiler, stage: Stage, *, below: bool = False
+) -> list[Function | None]:
+    """What the compiler makes of each C; None of what it refuses, or is never shown.
+
+    `below`: in a file in which what it calls stands above it, and calls nothing in turn.
+    """
     find_compiler(compiler.cc)
+    prelude = definitions(compiler.prelude) if below else compiler.prelude
     known = prototypes(compiler.prelude).keys()
     shown = [layout(c) if acceptable(c, known) else None for c in answers]
     texts = [text for text in dict.fromkeys(shown) if text is not None]
@@ -52,8 +58,7 @@ def recompiled(answers: Sequence[C], compiler: Compiler, stage: Stage) -> list[F
     batches = (texts[first : first + size] for first in range(0, len(texts), size))
     read = _READERS[stage]
     each = chain.from_iterable(
-        compile_each(batch, read, compiler.prelude, compiler.cc, compiler.flags, stage)
-        for batch in batches
+        compile_each(batch, read, prelude, compiler.cc, compiler.flags, stage) for batch in batches
     )
     made = dict(zip(texts, each, strict=True))
     return [None if text is None else made[text] for text in shown]
