@@ -80,6 +80,21 @@ def test_text_is_c_with_a_word_on_each_function(capsys, file: Path) -> None:
     compile_c(PRELUDE + out)  # all of it compiles
 
 
+def test_unverified_answers_are_told_where_they_differ(capsys, file: Path) -> None:
+    code, out, err = run(capsys, "--diff", file)
+    assert (code, err) == (0, "")
+    differing = [line for line in out.splitlines() if re.match(r"// [-+] \d+: ", line)]
+    assert any("77" in line and line.startswith("// + ") for line in differing)
+    assert out.index("three: unverified") < out.index(differing[0])
+    compile_c(PRELUDE + out)
+    plain = run(capsys, file)[1]
+    assert [line for line in out.splitlines() if line not in differing] == plain.splitlines()
+
+
+def test_json_has_no_differences(capsys, file: Path) -> None:
+    assert "--diff" in one_error(capsys, "--diff", "--json", file)
+
+
 def test_an_answer_that_is_cut_short_is_not_called_a_function(capsys, file, monkeypatch) -> None:
     def load(model: object, n_best: int, compiler: Compiler) -> Pipeline:
         return knowing(TEXT, {"one": [C[0][:-1]]}, n_best=n_best, compiler=compiler)

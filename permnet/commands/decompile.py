@@ -28,6 +28,7 @@ def decompile(
     model: str | None = None,
     n_best: int = 10,
     map: bool = False,
+    diff: bool = False,
     json: bool = False,
     out: Annotated[Path | None, arg(aliases=("-o",))] = None,
     force: bool = False,
@@ -49,6 +50,7 @@ def decompile(
 
         permnet decompile function.s
         permnet decompile --map -f parse module.o
+        permnet decompile --diff function.s
         gcc -O0 -S -masm=intel -fno-jump-tables -o - x.c | permnet decompile --json
         permnet decompile --proto "int get(int); void put(long);" -o out.c *.s
         permnet decompile --cflags="-O0 -fcf-protection -fno-jump-tables" module.o
@@ -59,6 +61,7 @@ def decompile(
         model: A shipped decompiler or a checkpoint's folder; the shipped one unless given.
         n_best: How many candidates are tried until one verifies.
         map: Show the line of assembly from which each label and statement came.
+        diff: Show where an unverified answer's assembly differs.
         json: Print a JSON object with the list of functions.
         out: The file to write instead of standard output.
         force: Overwrite the file if it exists.
@@ -68,6 +71,9 @@ def decompile(
     """
     if not files and sys.stdin.isatty():
         raise PermnetError("nothing to decompile: give a file, or assembly on standard input")
+    if json and diff:
+        raise PermnetError("--diff is of the text: leave it out, or --json")
+    from permnet.decompiling.difference import difference
     from permnet.decompiling.pipeline import Pipeline
     from permnet.decompiling.show import as_json, as_text
     from permnet.decompiling.toolchain import Compiler, prelude_with
@@ -83,7 +89,14 @@ def decompile(
             _warn(f"nothing is verified: {pipeline.trouble}")
         answers = pipeline.each(functions)
         texts = [
-            as_text(given, answer, map)
+            as_text(
+                given,
+                answer,
+                map,
+                difference(given, answer.c or "", compiler)
+                if diff and not answer.verified and not pipeline.trouble
+                else (),
+            )
             for given, answer in zip(functions, answers, strict=True)
             if not answer.error
         ]

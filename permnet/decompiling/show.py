@@ -14,8 +14,13 @@ def as_json(answers: Sequence[Decompiled]) -> str:
     return json.dumps({"functions": functions}, allow_nan=False) + "\n"
 
 
-def as_text(function: Function, answer: Decompiled, with_map: bool = False) -> str:
-    """An answered function under a comment that says how far to trust it."""
+def as_text(
+    function: Function,
+    answer: Decompiled,
+    with_map: bool = False,
+    differing: Sequence[str] = (),
+) -> str:
+    """An answered function under a comment that says how far to trust it, and why no further."""
     c = answer.c or ""
     state = "verified" if answer.verified else "unverified"
     if not c.count("{") == c.count("}") > 0:  # the model said too little, or its answer is too long
@@ -30,7 +35,8 @@ def as_text(function: Function, answer: Decompiled, with_map: bool = False) -> s
             f"{line:{width}}  // {came[i]}: {texts[came[i]]}" if i in came else line
             for i, line in enumerate(lines, 1)
         ]
-    return "\n".join([f"{head}confidence {100 * (answer.confidence or 0):.1f} %", *lines]) + "\n"
+    head += f"confidence {100 * (answer.confidence or 0):.1f} %"
+    return "\n".join([head, *(f"// {_comment(line)}" for line in differing), *lines]) + "\n"
 
 
 def _comment(text: str) -> str:
