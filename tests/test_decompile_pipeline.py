@@ -4,6 +4,7 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 import torch
@@ -247,6 +248,27 @@ def test_a_user_s_functions_stand_in_for_those_of_the_prelude(vocab: Vocab) -> N
     assert "v0 = get(p0)" in found.c
     assert "v0 = find(p0)" in found.c
     assert "put(v0, 2)" in found.c
+
+
+@pytest.mark.parametrize(
+    ("trained", "prototype"),
+    [
+        ("g0", "int mine(char);"),
+        ("g2", "long mine(char);"),
+        ("h1", "void mine(long);"),
+        ("g1", "long mine(int, int);"),
+        ("h0", "int mine(void);"),
+    ],
+)
+def test_functions_of_other_types_may_be_called(trained: str, prototype: str) -> None:
+    """By the shipped model, which has never seen such."""
+    calling = (c for _, c in shipped("switch-6").pairs() if trained in c)
+    programs = [["mine" if t == trained else t for t in c] for c in islice(calling, 8)]
+    compiler = Compiler(prelude=prelude_with(prototype))
+    parts = [layout([c[0], f"part{i}", *c[2:]]) for i, c in enumerate(programs)]
+    text = compiler.assembly("\n".join([compiler.prelude, *parts]))
+    answers = Pipeline.load(compiler=compiler).each(functions(text))
+    assert sum(answer.verified for answer in answers) > 6
 
 
 @pytest.mark.parametrize(

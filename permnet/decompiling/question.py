@@ -2,7 +2,7 @@
 
 Labels are renamed as in the training data, by a draw that depends on the code alone, so that their
 names do not matter. Calls are asked under the names that the model was trained with: the function
-of the prelude with the same types stands in for those that the user declares. In the answer they
+of the prelude that is most alike stands in for those that the user declares. In the answer they
 have their own names again, in the order in which the assembly calls them.
 """
 
@@ -138,9 +138,8 @@ def _called(tokens: list[str]) -> str | None:
 
 
 def _stand_ins(lines: list[Line], prelude: str) -> dict[str, str]:
-    """For each function that is called one of the training data with its types, or itself."""
+    """For each function that is called the one of the training data that is most alike."""
     declared = prototypes(prelude)
-    trained = {_types(each, name): name for name, each in prototypes(PRELUDE).items()}
     found: dict[str, str] = {}
     for line in lines:
         name = _called(line.tokens)
@@ -153,12 +152,33 @@ def _stand_ins(lines: list[Line], prelude: str) -> dict[str, str]:
                 f"line {line.number} calls {name}, which is not declared: "
                 f"add --proto 'int {name}(int);' with its types"
             )
-        found[name] = trained.get(_types(declared[name], name), name)
+        found[name] = _most_alike(name, declared[name])
     return found
 
 
-def _types(declaration: str, name: str) -> str:
-    return declaration.replace(f" {name} ", " ", 1)
+def _most_alike(name: str, declaration: str) -> str:
+    """With as many parameters, and a result or none; if there is none, the function itself.
+
+    >>> _most_alike("put", "void put ( long , char ) ;")
+    'h2'
+    """
+    types = _types(declaration)
+    found: dict[str, tuple[bool, int]] = {}
+    for trained, other in ((each, _types(text)) for each, text in prototypes(PRELUDE).items()):
+        if len(types) == len(other):
+            differing = sum(one != two for one, two in zip(types, other, strict=True))
+            found[trained] = ((types[0] == "void") != (other[0] == "void"), differing)
+    return min(found, key=found.__getitem__, default=name)
+
+
+def _types(declaration: str) -> list[str]:
+    """That of the result and those of the parameters.
+
+    >>> _types("int get ( long * , int ) ;")
+    ['int', 'long *', 'int']
+    """
+    head, parameters = declaration.removesuffix(" ) ;").split(" ( ")
+    return [head.rsplit(" ", 1)[0], *(each for each in parameters.split(" , ") if each != "void")]
 
 
 def _under_trained_names(tokens: list[str], stand_ins: Mapping[str, str]) -> list[str]:
