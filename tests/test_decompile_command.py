@@ -91,6 +91,27 @@ def test_unverified_answers_are_told_where_they_differ(capsys, file: Path) -> No
     assert [line for line in out.splitlines() if line not in differing] == plain.splitlines()
 
 
+def test_what_nobody_declared_is_guessed_on_request(capsys, tmp_path: Path) -> None:
+    path = tmp_path / "f.s"
+    renamed = {"g0": "get", "g1": "pair", "h1": "put", "h0": "stop", "h2": "link", "g2": "seek"}
+    path.write_text(re.sub(r"\b[gh]\d(?=@PLT)", lambda match: renamed[match[0]], TEXT))
+    code, out, err = run(capsys, path)
+    assert (code, out) == (1, "")
+    assert re.search(r"which is not declared: add --proto '\w+ \w+\(.*\);' with its types", err)
+    code, out, err = run(capsys, "--guess", path)
+    assert code == 0
+    assert out.count(": verified") == 2
+    (told,) = err.splitlines()
+    assert told.startswith("permnet: declared as their calls look: ")
+    declared = told.partition("look: ")[2]
+    assert compile_c(declared + out)
+    proto = "long get(int, int, int);"  # what a user says counts
+    code, out, err = run(capsys, "--guess", "--proto", proto, path)
+    assert " get(" not in err
+    code, out, err = run(capsys, "--guess", "--json", path)
+    assert sum(row["verified"] for row in json.loads(out)["functions"]) == 2
+
+
 def test_json_has_no_differences(capsys, file: Path) -> None:
     assert "--diff" in one_error(capsys, "--diff", "--json", file)
 
@@ -330,6 +351,9 @@ def test_a_stripped_program_s_functions_are_named_by_address(capsys, tmp_path: P
     assert (code, out) == (1, "")
     assert "calls sub_" in err
     assert "which is not declared: add --proto" in err
+    code, out, err = run(capsys, "--guess", path)  # `one` and `two`, but for their names
+    assert out.count(": verified") == 2
+    assert re.search(r"^permnet: declared as their calls look: .*\bsub_\w+\(", err)
     bare = built(tmp_path, *flags, name="y.so", prelude=DEFINED)  # not even unwind tables
     assert "holds no function" in one_error(capsys, bare)
 

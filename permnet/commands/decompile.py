@@ -3,6 +3,7 @@
 import shlex
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +36,7 @@ def decompile(
     cc: str = "gcc",
     cflags: str = shlex.join(FLAGS),
     proto: str = "",
+    guess: bool = False,
 ) -> int:
     """Write the C of functions around a switch, checked by compiling it again.
 
@@ -50,7 +52,7 @@ def decompile(
 
         permnet decompile function.s
         permnet decompile --map -f parse module.o
-        permnet decompile --diff function.s
+        permnet decompile --diff --guess function.s
         gcc -O0 -S -masm=intel -fno-jump-tables -o - x.c | permnet decompile --json
         permnet decompile --proto "int get(int); void put(long);" -o out.c *.s
         permnet decompile --cflags="-O0 -fcf-protection -fno-jump-tables" module.o
@@ -68,37 +70,40 @@ def decompile(
         cc: The compiler to verify with.
         cflags: Its flags, those with which the functions were compiled, after an equals sign.
         proto: Prototypes of functions that are called, beside those of the training data.
+        guess: Declare the others that are called as their calls look, and say so.
     """
     if not files and sys.stdin.isatty():
         raise PermnetError("nothing to decompile: give a file, or assembly on standard input")
     if json and diff:
         raise PermnetError("--diff is of the text: leave it out, or --json")
+    from permnet.decompiling.callees import called, guessed
     from permnet.decompiling.difference import difference
     from permnet.decompiling.pipeline import Pipeline
     from permnet.decompiling.show import as_json, as_text
-    from permnet.decompiling.toolchain import Compiler, prelude_with
+    from permnet.decompiling.toolchain import Compiler, prelude_with, prototypes
 
     compiler = Compiler(cc, _flags(cflags), prelude_with(proto))
     with ExitStack() as stack:
         file = stack.enter_context(replacing(out, force)) if out else None
-        pipeline = Pipeline.load(model, n_best, compiler)
         # A script that asked for JSON gets some, whatever a file is; other files are never begun.
         raising = len(files) < 2 and (not json or out is not None)
         functions, bad_files = _functions(files or ("-",), function, compiler, raising)
+        guesses = guessed(functions, prototypes(proto)) if guess else {}
+        if guesses:
+            known = prelude_with(" ".join([proto, *guesses.values()]))
+            compiler = replace(compiler, prelude=known)
+        pipeline = Pipeline.load(model, n_best, compiler)
         if pipeline.trouble:
             _warn(f"nothing is verified: {pipeline.trouble}")
         answers = pipeline.each(functions)
+        answered = [(f, a) for f, a in zip(functions, answers, strict=True) if not a.error]
+        if used := guesses.keys() & {called(line) for f, _ in answered for line in f.tokens}:
+            told = (text for name, text in guesses.items() if name in used)
+            _warn(f"declared as their calls look: {' '.join(told)}")
+        doubtful = {i for i, (_, a) in enumerate(answered) if diff and not a.verified}
         texts = [
-            as_text(
-                given,
-                answer,
-                map,
-                difference(given, answer.c or "", compiler)
-                if diff and not answer.verified and not pipeline.trouble
-                else (),
-            )
-            for given, answer in zip(functions, answers, strict=True)
-            if not answer.error
+            as_text(f, a, map, difference(f, a, compiler) if i in doubtful else ())
+            for i, (f, a) in enumerate(answered)
         ]
         text = as_json(answers) if json else "\n".join(texts)
         if file:

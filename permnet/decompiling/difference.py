@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 
 from permnet.decompiling.machine import remade
+from permnet.decompiling.pipeline import Decompiled
 from permnet.decompiling.text import Function, Line
 from permnet.decompiling.toolchain import Compiler
 from permnet.errors import PermnetError
@@ -13,7 +14,7 @@ from permnet.tasks.switch.ctokens import lex
 _LABEL = re.compile(r"(?<![\w.$@])\.[\w.$]+")
 
 
-def difference(function: Function, c: str, compiler: Compiler) -> list[str]:
+def difference(function: Function, answer: Decompiled, compiler: Compiler) -> list[str]:
     """Lines of the function that the answer's assembly has not, `-`, and the reverse, `+`.
 
     Each with its number in the file, or that of the line before it. Lines are aligned by all but
@@ -21,7 +22,7 @@ def difference(function: Function, c: str, compiler: Compiler) -> list[str]:
     aligned with, if there is one, else has a stroke behind its own.
     """
     try:
-        tokens = lex(c)
+        tokens = lex(answer.c or "")
         (made,) = remade([([*tokens[:1], "f", *tokens[2:]], function)], compiler)
         if made is None:
             return ["it is no C to the compiler"]

@@ -15,7 +15,7 @@ from permnet.decompiling.machine import verified
 from permnet.decompiling.question import Question, ask
 from permnet.decompiling.search import Deviations
 from permnet.decompiling.text import Function, functions
-from permnet.decompiling.toolchain import Compiler, prototypes
+from permnet.decompiling.toolchain import KEYWORD, Compiler, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import LABEL_NAMES
 from permnet.tasks.switch.ctokens import layout
@@ -25,13 +25,6 @@ from permnet.tasks.switch.terse import UNSAID, in_full
 MODELS = ("copy-decompiler", "decompiler")  # the better first
 N_BEST = 10
 ROUND = 3  # further answers that are searched for, and compiled, at once
-_KEYWORD = re.compile(
-    # Besides C's own words those of GNU C, reserved names, and macros that gcc begins with.
-    r"__\w*|_[A-Z]\w*|linux|unix"
-    "|asm|auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if"
-    "|inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef"
-    "|typeof|union|unsigned|void|volatile|while"
-)
 
 _PARAMETER = re.compile("[pa][0-9]")
 
@@ -245,4 +238,4 @@ def _in_c(name: str) -> str:
     ('f_part_0', 'int_', '__asm___')
     """
     spelled = re.sub(r"\W|^(?=\d)", "_", name)
-    return f"{spelled}_" if _KEYWORD.fullmatch(spelled) else spelled
+    return f"{spelled}_" if KEYWORD.fullmatch(spelled) else spelled

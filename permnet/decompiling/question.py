@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, repeat
 
+from permnet.decompiling.callees import called, guessed
 from permnet.decompiling.text import Function, Line
 from permnet.decompiling.toolchain import prototypes
 from permnet.decompiling.verify import renumbered
@@ -59,11 +60,11 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     _check_jumps(lines)
     _check_words(lines, vocab)
     _check_shifts(lines)
-    stand_ins = _stand_ins(lines, prelude)
+    stand_ins = _stand_ins(function, lines, prelude)
     tokens, numbers = [], []
     names: dict[str, list[str]] = {}
     for line in lines:
-        if (name := _called(line.tokens)) is not None:
+        if (name := called(line.tokens)) is not None:
             names.setdefault(stand_ins[name], []).append(name)
         asked = _under_trained_names(line.tokens, stand_ins)
         tokens += asked
@@ -132,25 +133,21 @@ def _check_shifts(lines: list[Line]) -> None:
             )
 
 
-def _called(tokens: list[str]) -> str | None:
-    """The function that an instruction calls."""
-    return tokens[1].removesuffix(_PLT) if tokens[0] == "call" and len(tokens) == 2 else None
-
-
-def _stand_ins(lines: list[Line], prelude: str) -> dict[str, str]:
+def _stand_ins(function: Function, lines: list[Line], prelude: str) -> dict[str, str]:
     """For each function that is called the one of the training data that is most alike."""
     declared = prototypes(prelude)
     found: dict[str, str] = {}
     for line in lines:
-        name = _called(line.tokens)
+        name = called(line.tokens)
         if line.tokens[0] == "call" and (name is None or _REGISTER.fullmatch(name)):
             raise PermnetError(f"`{line.text[:80]}` in line {line.number} calls through a pointer")
         if name is None or name in found:
             continue
         if name not in declared:
             raise PermnetError(
-                f"line {line.number} calls {name}, which is not declared: "
-                f"add --proto 'int {name}(int);' with its types"
+                f"line {line.number} calls {name}, which is not declared: add --proto "
+                f"'{guessed([function], declared).get(name, 'int get(int);')}' with its types, or "
+                "--guess"
             )
         found[name] = _most_alike(name, declared[name])
     return found
@@ -182,5 +179,5 @@ def _types(declaration: str) -> list[str]:
 
 
 def _under_trained_names(tokens: list[str], stand_ins: Mapping[str, str]) -> list[str]:
-    name = _called(tokens)
+    name = called(tokens)
     return tokens if name is None else ["call", stand_ins[name] + _PLT]

@@ -9,6 +9,13 @@ from permnet.errors import PermnetError
 from permnet.tasks.switch.compiler import FLAGS, compile_c, find_compiler
 from permnet.tasks.switch.ctokens import PRELUDE, lex
 
+KEYWORD = re.compile(  # no name that C has for a function
+    # Besides C's own words those of GNU C, reserved names, and macros that gcc begins with.
+    r"__\w*|_[A-Z]\w*|linux|unix"
+    "|asm|auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if"
+    "|inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef"
+    "|typeof|union|unsigned|void|volatile|while"
+)
 _PROTOTYPE = re.compile(
     r"(?:void|char|int|long)(?: \*)? ([A-Za-z_]\w*) \( "
     r"(?:void|(?:char|int|long)(?: \*)?(?: , (?:char|int|long)(?: \*)?)*) \) ;",

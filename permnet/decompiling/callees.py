@@ -1,0 +1,119 @@
+"""Prototypes for functions that nobody declared, from what their calls look like.
+
+mov     esi, 4
+mov     edi, eax                  int get(int, int);
+call    get
+mov     QWORD PTR -8[rbp], rax    long get(int, int);
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from itertools import takewhile
+
+from permnet.decompiling.text import Function
+from permnet.decompiling.toolchain import KEYWORD
+from permnet.errors import PermnetError
+
+Instruction = Sequence[str]
+"""As tokens, in gcc's Intel spelling."""
+
+_ARGUMENTS = ("di", "si", "dx", "cx", "8", "9")  # the registers for them, in order
+_TYPES = ("void", "char", "int", "long")  # the narrower first
+# What a register is a part of, and the type of its width.
+_REGISTERS = {
+    **{f"r{x}": (x, "long") for x in ("ax", "bx", *_ARGUMENTS)},
+    **{f"e{x}": (x, "int") for x in ("ax", "bx", *_ARGUMENTS[:4])},
+    **{f"r{x}d": (x, "int") for x in _ARGUMENTS[4:]},
+    **{f"{x[0]}l": (x, "char") for x in ("ax", "bx", "cx", "dx")},
+    **{f"{x}l": (x, "char") for x in ("di", "si")},
+    **{f"r{x}b": (x, "char") for x in _ARGUMENTS[4:]},
+}
+_WORD = re.compile(r"[a-z]\w*")
+_C_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_MOVES = re.compile(r"mov(?:abs|[sz]xd?)?|lea")
+_READS_ONLY = ("cmp", "test", "push")
+
+
+def guessed(functions: Iterable[Function], declared: Collection[str]) -> dict[str, str]:
+    """A prototype for each function that is called, not declared, and has a name of C.
+
+    A parameter has the widest type that any call has there, the result likewise.
+    """
+    found: dict[str, list[str]] = {}
+    for function in functions:
+        try:
+            lines = function.tokens
+        except PermnetError:  # which is told where the function is asked about
+            continue
+        for at, line in enumerate(lines):
+            name = called(line)
+            if name is None or name in declared or not _is_c(name):
+                continue
+            one, other = found.get(name, []), [_result(lines[at + 1 :]), *_arguments(lines[:at])]
+            if len(one) < len(other):
+                one, other = other, one
+            found[name] = [*map(_wider, one, other), *one[len(other) :]]
+    return {
+        name: f"{types[0]} {name}({', '.join(types[1:]) or 'void'});"
+        for name, types in found.items()
+    }
+
+
+def called(line: Instruction) -> str | None:
+    """The function that an instruction calls."""
+    return line[1].removesuffix("@PLT") if line[0] == "call" and len(line) == 2 else None
+
+
+def _is_c(name: str) -> bool:
+    return _C_NAME.fullmatch(name) is not None and not KEYWORD.fullmatch(name)
+
+
+def _wider(*types: str) -> str:
+    return max(types, key=_TYPES.index)
+
+
+def _arguments(before: Sequence[Instruction]) -> list[str]:
+    """The types of the registers that are set for a call, and not for an instruction on the way."""
+    types: dict[str, str] = {}
+    wanted: set[str] = set()
+    for line in reversed(before):
+        if _leaves(line) or (line[2:3] == ["PTR"] and line[0] not in _READS_ONLY):
+            break  # another statement: what sets arguments stores nothing
+        target = _REGISTERS.get(line[1]) if len(line) > 1 else None
+        if target and target[0] in wanted:
+            wanted.remove(target[0])
+        elif target and line[0] not in _READS_ONLY:
+            types.setdefault(*target)
+        wanted |= {register for register, _ in _read(line)}
+    return [types[r] for r in takewhile(types.__contains__, _ARGUMENTS)]
+
+
+def _result(after: Sequence[Instruction]) -> str:
+    """As what the register of results is read first, if it is before it is written.
+
+    Where the function returns at once, so does it: one that returns nothing has a `nop` there.
+    """
+    for line in after:
+        if line[0] == "ret":
+            return "int"
+        if line[0] == "nop" or (_leaves(line) and line[0] != "leave"):
+            break
+        if line[0] in ("cdqe", "cdq", "cwde"):
+            return "int"
+        read = dict(_read(line))
+        if "ax" in read:
+            return read["ax"]
+        if len(line) > 1 and _REGISTERS.get(line[1], "")[:1] == ("ax",):
+            break
+    return "void"
+
+
+def _leaves(line: Instruction) -> bool:
+    return line[-1] == ":" or line[0][0] == "j" or line[0] in ("call", "ret", "leave")
+
+
+def _read(line: Instruction) -> list[tuple[str, str]]:
+    """The registers that an instruction reads."""
+    target_is_read = line[2:3] == ["PTR"] or not _MOVES.fullmatch(line[0])
+    words = _WORD.findall(" ".join(line[1 if target_is_read else 2 :]))
+    return [_REGISTERS[word] for word in words if word in _REGISTERS]

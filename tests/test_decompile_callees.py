@@ -1,0 +1,85 @@
+"""Prototypes of functions that nobody declared, from their calls."""
+
+import re
+from itertools import islice
+
+import pytest
+
+from permnet.decompiling.callees import called, guessed
+from permnet.decompiling.source import disassembled
+from permnet.decompiling.text import Function, functions
+from permnet.decompiling.toolchain import prototypes
+from permnet.tasks.switch.compiler import Stage, compile_c
+from permnet.tasks.switch.ctokens import PRELUDE, layout
+from permnet.tasks.switch.dataset import SETS, shipped
+
+
+def made(c: str, stage: Stage = "-S") -> list[Function]:
+    text = compile_c(c, stage=stage)
+    return disassembled(text) if stage == "-c" else functions(text.decode())
+
+
+def guess(c: str, *declared: str) -> list[str]:
+    return [*guessed(made(c), declared).values()]
+
+
+@pytest.mark.parametrize("stage", ["-S", "-c"])
+@pytest.mark.parametrize("name", SETS)
+def test_the_calls_of_many_functions_tell_all_of_the_prelude(name: str, stage: Stage) -> None:
+    programs = [c for _, c in islice(shipped(name).pairs(), 150)]
+    parts = [layout([c[0], f"part{i}", *c[2:]]) for i, c in enumerate(programs)]
+    found = made("\n".join([PRELUDE, *parts]), stage)
+    assert prototypes(" ".join(guessed(found, ()).values())) == prototypes(PRELUDE)
+    counts = {name: count(text) for name, text in prototypes(PRELUDE).items()}
+    for function in found:  # one alone need not tell of results, but of how many are given
+        for callee, text in guessed([function], ()).items():
+            assert count(text) == counts[callee]
+
+
+def count(prototype: str) -> int:
+    """Of its parameters."""
+    return 0 if re.search(r"\( ?void", prototype) else prototype.count(",") + 1
+
+
+@pytest.mark.parametrize(
+    ("body", "prototype"),
+    [
+        ("void f(int p0) { it(p0); }", "void it(int);"),
+        ("void f(int p0) { p0 = it(p0); }", "int it(int);"),
+        ("int f(long p0) { return it(p0, 3); }", "int it(long, int);"),
+        ("void f(long p0) { p0 += it(); }", "int it(void);"),
+        ("int f(int p0) { if (it(p0)) { return 2; } return 3; }", "int it(int);"),
+        ("int f(int p0, int p1) { int v0 = p0 * p1; it(p0 + p1); return v0; }", "void it(int);"),
+        ("int f(int p0, int p1) { it(p0 << p1, p1 << p0); return 0; }", "void it(int, int);"),
+        ("void f(int p0) { it(1, 2, 3, 4, 5, p0); }", "void it(int, int, int, int, int, int);"),
+        ("void f(int p0) { it(p0); p0 = it(p0, 2L << 40); }", "int it(int, long);"),
+    ],
+)
+def test_a_prototype_is_what_calls_have_in_common(body: str, prototype: str) -> None:
+    assert guess(f"int it(); {body}") == [prototype]
+
+
+def test_widths_are_those_of_the_registers() -> None:
+    assert guess("long it(long); void f(long p0) { p0 = it(p0); }") == ["long it(long);"]
+    assert guess("char it(int); void f(int p0) { p0 = it(p0); }") == ["char it(int);"]
+
+
+def test_what_is_declared_or_has_no_name_of_c_is_left_out() -> None:
+    assert guess("int it(int); void f(int p0) { p0 = it(p0); }", "it") == []
+    calls = "\tmov\tedi, 1\n\tcall\t{}\n"
+    names = ("a.b", "int", "__stack_chk_fail", "*rax", "[QWORD PTR 8[rax]]", "fine@PLT", "7x")
+    (function,) = functions("f:\n" + "".join(map(calls.format, names)) + "\tret\n")
+    assert guessed([function], ()) == {"fine": "void fine(int);"}
+
+
+def test_a_function_that_cannot_be_read_says_nothing() -> None:
+    (function,) = functions("f:\n\t,\n\tcall\tit\n\tret\n")
+    assert guessed([function], ()) == {}
+
+
+def test_who_is_called() -> None:
+    assert [called(line) for line in (["call", "it@PLT"], ["call", "QWORD", "PTR"], ["ret"])] == [
+        "it",
+        None,
+        None,
+    ]
