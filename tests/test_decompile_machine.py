@@ -100,6 +100,12 @@ def test_functions_below_what_they_call(stage: Stage) -> None:
     assert not any(machine.verified(below, optimizing))
 
 
+@pytest.mark.parametrize("number", ["rax", "-8", "", "QWORD PTR -8[rbp]", "9" * 5_000, "8"])
+def test_a_stack_is_never_too_odd_to_be_told(number: str) -> None:
+    (function,) = functions(f"f:\n\tpush\trbp\n\tsub\trsp, {number}\n\tcall\tg0\n\tret\n")
+    assert machine.knows_callees(function) == (number == "8")
+
+
 HIDING = [
     ".set g0, h1",
     "g0 = g1",

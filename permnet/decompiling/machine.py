@@ -20,6 +20,7 @@ from permnet.errors import PermnetError
 from permnet.tasks.switch.compiler import object_of
 
 _DISTANCE = 4  # bytes of a call's, which is counted from behind it
+_FRAME = re.compile(r"sub rsp ([0-9]{1,10})")
 # What assemblers align the next function with.
 _PADDING = re.compile(
     rb"(?:\xcc|\x66*\x90|\x66*\x2e?\x66*\x0f\x1f"
@@ -54,12 +55,12 @@ def knows_callees(function: Function) -> bool:
     That is gcc's way where it has compiled what is called before, and found that it needs no more.
     """
     depth, calls = 8, False  # the address to return to
-    for first, *operands in function.tokens:
-        calls |= first == "call"
-        if first == "push":
+    for line in function.tokens:
+        calls |= line[0] == "call"
+        if line[0] == "push":
             depth += 8
-        elif first == "sub" and operands[:1] == ["rsp"]:
-            depth += int(operands[1])
+        elif frame := _FRAME.fullmatch(" ".join(line)):
+            depth += int(frame[1])
     return calls and depth % 16 != 0
 
 
