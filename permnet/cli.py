@@ -22,6 +22,7 @@ from permnet.commands.score import score
 from permnet.commands.sweep import sweep
 from permnet.commands.switches import switches
 from permnet.commands.train import train
+from permnet.ending import on_ending
 from permnet.errors import PermnetError, unknown
 
 COMMANDS: dict[str, Callable[..., int]] = {
@@ -89,7 +90,14 @@ def _run(arguments: list[str]) -> int:
         return 0
     if name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
-    return _parsed(name, rest)()
+    command = _parsed(name, rest)
+    with on_ending(_leave):
+        return command()
+
+
+def _leave(number: int) -> None:
+    """Ends a command as an interrupt does: its unfinished files and its children go with it."""
+    raise SystemExit(128 + number)
 
 
 def _parsed(name: str, arguments: list[str]) -> Callable[[], int]:

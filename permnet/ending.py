@@ -5,15 +5,23 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
 
 @contextmanager
-def on_sigterm(action: Callable[[], None]) -> Iterator[None]:
-    """A SIGTERM calls the action, and ends the process no longer."""
+def on_ending(action: Callable[[int], None]) -> Iterator[None]:
+    """A SIGTERM or SIGHUP calls the action with its number, and ends the process no longer.
+
+    One that is ignored, as SIGHUP is under nohup, stays so.
+    """
     if threading.current_thread() is not threading.main_thread():  # signals are not for others
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: action())
+    before = {n: old for n in SIGNALS if (old := signal.getsignal(n)) is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, lambda number, _: action(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, old in before.items():
+            signal.signal(number, old)

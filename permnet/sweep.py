@@ -6,7 +6,6 @@ archive of what is worth carrying home. Run it again and it goes on where it sto
 
 import contextlib
 import json
-import signal
 import subprocess
 import sys
 import tarfile
@@ -22,7 +21,7 @@ from typing import Any, Literal
 
 from permnet.config import Run, from_json, to_json
 from permnet.display import Display, progress_bar
-from permnet.ending import on_sigterm
+from permnet.ending import SIGNALS, on_ending
 from permnet.errors import PermnetError
 from permnet.experiments import runs_of
 from permnet.provenance import invocation
@@ -114,8 +113,9 @@ def sweep(
     """Do the runs of sweeps, given by their names or as name → run, `parallel` at a time.
 
     Before `time_budget` seconds are over all runs stop with checkpoints. A run that fails does not
-    keep the others from going on. A SIGTERM stops them all at once, with checkpoints. `beside` runs
-    of other sweeps use the device meanwhile. `data` is the folder of the switch sets' data.
+    keep the others from going on. A SIGTERM or SIGHUP stops them all at once, with checkpoints.
+    `beside` runs of other sweeps use the device meanwhile. `data` is the folder of the switch sets'
+    data.
     """
     check(parallel, beside, time_budget)
     planned = plan(runs, folder, shard, missing=missing)
@@ -133,7 +133,7 @@ def sweep(
             "test_limit": test_limit,
         }
         sweeping = _Sweeping(planned, folder, common, data, listed, display)
-        with on_sigterm(sweeping.stop), ThreadPoolExecutor(parallel) as pool:
+        with on_ending(lambda _: sweeping.stop()), ThreadPoolExecutor(parallel) as pool:
             try:
                 for done in [pool.submit(sweeping.work) for _ in range(parallel)]:
                     done.result()
@@ -263,7 +263,7 @@ class _Sweeping:
             answer: dict[str, Any] = json.loads(line)
             return answer
         code = worker.wait()
-        if code == -signal.SIGTERM and self.deadline == 0.0:  # stopped before it had begun
+        if -code in SIGNALS and self.deadline == 0.0:  # stopped before it had begun
             return {"status": "unfinished"}
         return {"status": "failed", "error": f"its process ended with code {code}"}
 

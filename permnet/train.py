@@ -19,7 +19,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from permnet.build import FIXED_LENGTH, check_model
 from permnet.config import Run, to_json
 from permnet.display import progress_bar
-from permnet.ending import on_sigterm
+from permnet.ending import on_ending
 from permnet.errors import PermnetError
 from permnet.fit import Clock, Trainer, on_first
 from permnet.provenance import provenance
@@ -52,10 +52,10 @@ def train(
     `data` is the folder of a switch set's data. `devices` and `nodes` are how many processes take
     part, started by torchrun or by Fabric itself; they share the batch. Before `time_budget`
     seconds are over the run stops with a checkpoint to resume from, and the result says
-    `"status": "unfinished"`; a SIGTERM makes it do so at once. A finished run that is resumed
-    returns its result at once. `sharing` runs use the device at a time: a time limit is then so
-    many times longer. `test_limit` tests on the first so many examples only. `origin` is what the
-    result says of its `command` instead of this process's own.
+    `"status": "unfinished"`; a SIGTERM or SIGHUP makes it do so at once. A finished run that is
+    resumed returns its result at once. `sharing` runs use the device at a time: a time limit is
+    then so many times longer. `test_limit` tests on the first so many examples only. `origin` is
+    what the result says of its `command` instead of this process's own.
     """
     check_processes(devices, nodes, time_budget)
     clock = Clock(time_budget, sharing)
@@ -69,7 +69,7 @@ def train(
         "data_sha256": {name: bench.sha256(name) for name in SPLITS},
     }
     # Under MPS a process that dies amid its work takes along all others that share the device.
-    with on_sigterm(clock.stop):
+    with on_ending(lambda _: clock.stop()):
         result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
     if fabric.world_size > 1:
         # Left to the end of the process, the group's threads may hang or abort it: end it here,

@@ -1,8 +1,8 @@
 """A process that trains what it is told: a JSON object in on each line, a JSON object out.
 
 `sweep.py` starts it. It lives on from run to run, since starting torch and a GPU takes as long as a
-small run. A SIGTERM ends the run it is at, with a checkpoint, and it asks for the next. When the
-process that asks dies, however that may be, it ends in the same way.
+small run. A SIGTERM or SIGHUP ends the run it is at, with a checkpoint, and it asks for the next.
+When the process that asks dies, however that may be, it ends in the same way.
 """
 
 import contextlib

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import IO
 import pytest
 import tyro
 
+from permnet.cli import main
 from permnet.commands.data import data
 from permnet.commands.score import score
 from permnet.errors import PermnetError
@@ -132,6 +134,25 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(PermnetError, match=r"cannot write .*: No space left on device"):
         data("PD10", limit=1, out=tmp_path / "file")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_ended_leaves_nothing_behind(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("permnet.commands.data._write", lambda *_: signal.raise_signal(number))
+    out = tmp_path / "file"
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["data", "PD10", "--out", str(out)])
+        assert ended.value.code == 128 + number
+        assert not list(tmp_path.iterdir())
+        assert signal.signal(number, signal.SIG_IGN) is signal.default_int_handler
+        assert main(["data", "PD10", "--out", str(out)]) == 0  # as under nohup
+        assert out.exists()
+    finally:
+        signal.signal(number, before)
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

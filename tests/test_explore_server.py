@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from permnet.checkpoint import load
 from permnet.commands.explore import is_loopback
@@ -300,6 +301,22 @@ def test_the_command_serves_until_it_is_interrupted() -> None:
         os.kill(run.pid, signal.SIGINT)
         assert run.wait(60) in (0, 130)
         assert run.stderr.read() == ""
+
+
+def test_a_terminal_that_closes_stops_the_server(monkeypatch) -> None:
+    stopped = []
+
+    def run(self: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        signal.raise_signal(signal.SIGHUP)
+        stopped.append(self.should_exit)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    before = signal.signal(signal.SIGHUP, signal.default_int_handler)
+    try:
+        server.serve(server.application(Models()), [])
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert stopped == [True]
 
 
 def _address_of_this_machine() -> str:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from permnet.answers import task_of
 from permnet.config import from_json
+from permnet.ending import on_ending
 from permnet.errors import PermnetError
 from permnet.explore.models import Models
 from permnet.explore.page import page_files
@@ -157,7 +158,9 @@ def serve(app: ASGIApp, sockets: list[Any]) -> None:
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=3,
     )
-    uvicorn.Server(config).run(sockets=sockets)
+    server = uvicorn.Server(config)
+    with on_ending(lambda number: server.handle_exit(number, None)):  # of itself it leaves SIGHUP
+        server.run(sockets=sockets)
 
 
 async def _file(content: str, kind: str) -> Response:
