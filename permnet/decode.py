@@ -265,7 +265,7 @@ def beam(model: Seq2Seq, inputs: Tensor, max_length: int, width: int) -> Beams:
     ids = inputs.new_empty(batch, width, 0)
     for _ in range(max_length):
         step = model.step(memory, state, previous)
-        logp = torch.log_softmax(step.logits.float(), dim=-1).view(batch, width, -1)
+        logp = torch.log_softmax(step.logits.float(), dim=-1).unflatten(0, (batch, width))
         stay = torch.full_like(logp[:1, :1], -torch.inf)
         stay[..., PAD] = 0.0
         logp = torch.where(done[..., None], stay, logp)

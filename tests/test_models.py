@@ -236,6 +236,16 @@ def test_copies_and_loaded_weights_answer_the_same(case):
 
 
 @every_model
+def test_no_questions_have_no_answers(case):
+    model, batch = build(case), sample(0)
+    inputs, previous = batch.inputs[:0], batch.previous[:0]
+    assert model(inputs, previous).shape == (0, previous.shape[1], V)
+    assert Seq2Seq.forward(model, inputs, previous).shape == (0, previous.shape[1], V)
+    assert greedy(model, inputs, 4, record=True).ids.shape == (0, 0)
+    assert beam(model, inputs, 4, width=3).ids.shape[:2] == (0, 3)
+
+
+@every_model
 def test_bfloat16_autocast_stays_finite(case):
     model, batch = copy.deepcopy(build(case)).float(), sample(0, rows=8)
     with torch.autocast("cpu", torch.bfloat16):

@@ -44,7 +44,8 @@ class AdditiveAttention(nn.Module):
             torch.addcmul(one, h, k).reciprocal_() @ v
             for h, k in zip(powers(self.state(state)), keys, strict=True)
         ]
-        return (v.sum() - 2 * torch.stack(rows)).to(state.dtype)
+        sums = torch.stack(rows) if rows else keys.new_empty(0, keys.shape[1])
+        return (v.sum() - 2 * sums).to(state.dtype)
 
 
 @dataclass(frozen=True)

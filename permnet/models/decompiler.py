@@ -285,7 +285,7 @@ class _Copying(Seq2Seq):
 
 def _holds(memory: DecompilerMemory, said: Tensor) -> Tensor:
     """Where tokens stand that were said, (B, …) → (B, …, L): `<sos>`, not said, nowhere."""
-    ids = memory.ids.view(len(said), *[1] * (said.ndim - 1), -1)
+    ids = memory.ids if said.ndim == 1 else memory.ids[:, None]
     return (ids == said[..., None]) & (said != SOS)[..., None]
 
 
