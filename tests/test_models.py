@@ -259,7 +259,9 @@ def test_bfloat16_autocast_stays_finite(case):
     assert all(p.grad.isfinite().all() for p in model.parameters())
 
 
-@pytest.mark.parametrize("name", ["permnetd", "permneti", "gru", "pointer", "transformer"])
+@pytest.mark.parametrize(
+    "name", ["permnetd", "permneti", "gru", "pointer", "transformer", "copynet", "decompiler"]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_models_in_training_can_be_exported(name):
     model, batch = build((name, None)), sample(0, rows=8)

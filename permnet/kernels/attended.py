@@ -172,7 +172,7 @@ class _Plain:
         (x_r, x_z, x_n), (h_r, h_z, h_n) = of_x.chunk(3, -1), of_h.chunk(3, -1)
         r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
         n = torch.tanh(x_n + r * h_n)
-        torch.cat([r, z, n, h_n], dim=-1, out=gates)
+        gates.copy_(torch.cat([r, z, n, h_n], dim=-1))
         new.copy_(n + z * (h - n))
         factor.copy_(new)
 

@@ -137,11 +137,11 @@ class _Writer(torch.autograd.Function):
         taken = h0.new_zeros(steps if m_dp is not None else 0, batch, m_e.shape[1])
         read = h0.new_empty(steps, batch, ways * m_e.shape[2])
         # Of h for the gates, and for the attention: (T, B, 3S + A).
-        of_h = h0.new_empty(steps, batch, 3 * size + len(score))
+        of_h = F.pad(b_state, (3 * size, 0)).repeat(steps, batch, 1)
         gates = h0.new_empty(steps, batch, 4 * size)
-        w_h, b_h = torch.cat([w_hh, w_state]), F.pad(b_state, (3 * size, 0))
+        w_h = torch.cat([w_hh, w_state])
         for t in range(steps):
-            torch.addmm(b_h, states[t], w_h.T, out=of_h[t])
+            of_h[t].addmm_(states[t], w_h.T)
             reads.read(source, held, t, states[t], of_h[t, :, 3 * size :], weights[t],
                        taken[t] if ways == 3 else None, read[t])  # fmt: skip
             of_read = read[t] @ w_read.T
