@@ -266,7 +266,7 @@ def _load_model(path: Path, about: Description) -> Seq2Seq:
                     f"{path}: the tensor {name} is {shape}, but the config makes it {wanted}"
                 )
         weights = {name: _checked(file.get_tensor(name), name, path) for name in expected}
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):  # whatever the default is
         model = build(about.run.model, about.vocab, about.task)
     model.load_state_dict(weights)
     return model.eval()

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from permnet.answers import read, task_of
+from permnet.batch import pad
 from permnet.checkpoint import Checkpoint
 from permnet.config import from_json
 from permnet.errors import PermnetError
@@ -149,7 +150,7 @@ def _read(trained: Checkpoint, text: str | None) -> tuple[list[str], IndirectMem
     task_of(trained)
     question = read(_first_example(trained.run.benchmark) if text is None else text, trained)
     tokens = trained.vocab.decode(question.ids, question.lent)
-    memory = getattr(trained.model.encode(torch.tensor([question.ids])), "resolver", None)
+    memory = getattr(trained.model.encode(pad([question.ids])), "resolver", None)
     if not isinstance(memory, IndirectMemory):
         raise PermnetError(f"{trained.run.model.name} has no M_dp and no roles: choose a permneti")
     return tokens, memory

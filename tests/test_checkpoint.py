@@ -72,6 +72,14 @@ def test_loading_leaves_the_callers_random_numbers_alone(folder: Path) -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
+def test_a_model_is_on_the_cpu_whatever_the_default_device(folder: Path) -> None:
+    expected = load(folder).model.state_dict()
+    with torch.device("meta"):
+        found = load(folder).model.state_dict()
+    for key, tensor in found.items():
+        assert torch.equal(tensor, expected[key])
+
+
 def test_saving_again_replaces_and_leaves_nothing_beside(folder: Path) -> None:
     save(folder, *small(), {"seed": 4})
     assert describe(folder).provenance == {"seed": 4}

@@ -384,6 +384,20 @@ def test_what_is_told_of_candidates_is_what_greedy_tells(learnt: tuple[str, str]
     assert answerer.retold([], []) == []
 
 
+def test_the_default_device_does_not_matter(learnt: tuple[str, str]) -> None:
+    folder, text = learnt
+
+    def answers() -> tuple[list[tuple[str, object]], list[list[int]]]:
+        told = [(answer.c, answer.map) for answer in permnet.decompile(text, folder)]
+        answerer = Pipeline.load(folder).answerer
+        _, search = answerer.greedy([ask(functions(text)[0], answerer.vocab)])
+        return told, [ids for _ in range(2) for _, ids in search.next([0], 2)]
+
+    expected = answers()
+    with torch.device("meta"):
+        assert answers() == expected
+
+
 def test_answers_do_not_depend_on_the_batch(learnt: tuple[str, str]) -> None:
     folder, text = learnt
     answerer = Pipeline.load(folder).answerer

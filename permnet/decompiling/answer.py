@@ -127,7 +127,7 @@ def _pointed(inputs: Tensor, found: Answers, row: int, length: int) -> tuple[Ten
     """How much each token was copied from, and looked at, each position: twice (T, L)."""
     steps = [cast(DecompilerStep, step) for step in found.steps[:length]]
     if not steps:
-        return (torch.zeros(0, len(inputs)),) * 2
+        return (torch.zeros(0, len(inputs), device=inputs.device),) * 2
     width = len(inputs)
     held = found.ids[row, :length, None] == inputs
     copied = torch.stack([step.positions[row, :width] for step in steps])  # type: ignore[index]
@@ -136,7 +136,7 @@ def _pointed(inputs: Tensor, found: Answers, row: int, length: int) -> tuple[Ten
 
 def _spread(weights: Tensor, places: list[int], length: int) -> Tensor:
     """The weights of the tokens that were said, in their places; what was left unsaid has none."""
-    at = torch.tensor(places, dtype=torch.long)
+    at = torch.tensor(places, dtype=torch.long, device=weights.device)
     return weights.new_zeros(length, weights.shape[1]).index_add(0, at, weights)
 
 
@@ -147,7 +147,7 @@ def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int])
     """
     known = sorted({*numbers})
     place = {number: i for i, number in enumerate(known)}
-    column = torch.tensor([place[number] for number in numbers])
+    column = torch.tensor([place[number] for number in numbers], device=copied.device)
     found: Map = []
     for number, (begin, end) in enumerate(token_lines(c), 1):
         if found or "{" in c[:begin]:
@@ -156,7 +156,7 @@ def _lines(c: list[str], copied: Tensor, looked: Tensor, numbers: Sequence[int])
             weights = copied[begin:end].sum(0)
             if c[begin] != "case" or not bool(weights.any()):
                 weights = weights + looked[begin:end].sum(0)
-            totals = torch.zeros(len(known)).index_add(0, column, weights)
+            totals = weights.new_zeros(len(known)).index_add(0, column, weights)
             totals[0] = 0.0  # the specials
             found.append((number, known[int(totals.argmax())]))
     return [pair for pair in found if pair[1]]

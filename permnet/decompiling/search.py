@@ -71,9 +71,10 @@ class Deviations:
     @torch.no_grad()
     def _follow(self, chosen: list[tuple[int, Place]]) -> list[tuple[int, list[int]]]:
         """Go on greedily from each place to the end."""
-        memory = take_rows(self.greedy.memory, torch.tensor([row for row, _ in chosen]))
+        rows = self.greedy.ids.new_tensor([row for row, _ in chosen])
+        memory = take_rows(self.greedy.memory, rows)
         state = join_rows([place.state for _, place in chosen])
-        previous = torch.tensor([place.said[-1] for _, place in chosen])
+        previous = rows.new_tensor([place.said[-1] for _, place in chosen])
         done = torch.zeros_like(previous, dtype=torch.bool)
         tokens, chances, states = [], [], []
         for _ in range(self.most):
@@ -116,7 +117,7 @@ class Deviations:
         for loss, at in zip(losses.tolist(), which.tolist(), strict=True):
             t, branch = divmod(at, BRANCHES - 1)
             tokens = (*before, *ids[:t], int(said[t, branch + 1]))
-            state = take_rows(states[t], torch.tensor([at_row]))
+            state = take_rows(states[t], said.new_tensor([at_row]))
             deviation = Place(tokens, so_far[t] + float(chance[t, branch + 1]), state)
             guess = so_far[-1] + loss
             heapq.heappush(self.waiting[row], (-guess, next(self.number), deviation))

@@ -138,7 +138,7 @@ def _way(arrays: dict[str, Tensor], parts: Parts, step: int, datum: int | None) 
         key = keys[int(summands.argmax())]
     if datum is not None and "v_arr" in arrays:
         v_ind = arrays["v_ind"][step][: datum + 1]
-        starts = datum - torch.arange(len(v_ind))
+        starts = datum - torch.arange(len(v_ind), device=v_ind.device)
         offset = int((arrays["v_arr"][0, starts] * v_ind).argmax())
     return Way(query, key, datum, offset)
 

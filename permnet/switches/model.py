@@ -6,8 +6,6 @@ lead where, and what takes the rest, from the model.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import torch
-
 from permnet.batch import pad
 from permnet.checkpoint import load, shipped
 from permnet.decode import beam, greedy
@@ -71,7 +69,7 @@ class Reader:
         """Answers without `<eos>`; the others are searched for when the first has been tried."""
         seen = [_ended(first)]
         yield seen[0]
-        found = beam(self.model, torch.tensor([asked]), len(asked), N_BEST).ids[0].tolist()
+        found = beam(self.model, pad([asked]), len(asked), N_BEST).ids[0].tolist()
         for ids in map(_ended, found):
             if ids not in seen:
                 seen.append(ids)
