@@ -100,6 +100,7 @@ class Trainer:
             self.optimiser.load(saved.optimiser)
             self.position = saved.position
             self.seconds_before = saved.position.seconds
+        self.position.sharing = max(self.position.sharing, self.clock.sharing)
 
     def fit(self) -> bool:
         """Trains to the end, or as far as time allows; tells whether it is the end."""

@@ -57,6 +57,8 @@ class Position:
     step: int = 0
     """Steps done in all."""
     seconds: float = 0.0
+    sharing: int = 1
+    """The most runs that used the device at a time, this one included."""
     lines: int = 0
     """Lines of metrics.jsonl."""
     epochs_to_99: int | None = None
@@ -180,7 +182,12 @@ class RunFolder:
         optimiser: dict[str, Tensor] | None = None,
     ) -> None:
         """Replaces a checkpoint; with the optimiser's state it can be resumed from."""
-        provenance = {"seed": self.run.train.seed, "figures": position.last, **self.about}
+        provenance = {
+            "seed": self.run.train.seed,
+            "figures": position.last,
+            **self.about,
+            "sharing": position.sharing,
+        }
         with checkpoint.replacing(self.path / name) as partial:
             checkpoint.write(partial, model, self.run, vocab, provenance)
             if optimiser is not None:

@@ -65,7 +65,6 @@ def train(
     about = {
         **provenance(fabric.device),
         **(origin or {}),
-        "sharing": sharing,
         "data_sha256": {name: bench.sha256(name) for name in SPLITS},
     }
     # Under MPS a process that dies amid its work takes along all others that share the device.
@@ -134,6 +133,7 @@ def _finish(
         "stopped": at.stopped,
         "validation": {"last": at.last, "best": at.best},
         **about,
+        "sharing": at.sharing,
     }
     if not done or not clock.enough_for(testing):
         return result

@@ -24,6 +24,7 @@ from lightning_fabric.utilities.rank_zero import rank_zero_info, rank_zero_only
 from torch.nn import functional as F
 
 import permnet.fit
+from permnet import checkpoint
 from permnet.batch import Batch, lend, repeats, resident
 from permnet.build import build
 from permnet.cli import main
@@ -362,6 +363,17 @@ def test_runs_that_share_a_device_get_so_many_times_the_time_limit(
     alone, shared = do(run, tmp_path / "alone"), do(run, tmp_path / "shared", sharing=2)
     assert (alone["stopped"], alone["epochs"], alone["sharing"]) == ("time", 1, 1)
     assert (shared["stopped"], shared["epochs"], shared["sharing"]) == (None, 2, 2)
+
+
+def test_a_resumed_run_tells_of_the_most_that_shared_its_device(tmp_path: Path) -> None:
+    def leg(sharing: int, budget: float | None = 1e-6) -> dict[str, Any]:
+        resume = (tmp_path / "run").exists()
+        return do(small(), tmp_path / "run", sharing=sharing, resume=resume, time_budget=budget)
+
+    assert leg(2)["sharing"] == 2
+    assert leg(3)["sharing"] == 3
+    assert leg(1, budget=None)["sharing"] == 3
+    assert checkpoint.describe(tmp_path / "run" / "last").provenance["sharing"] == 3
 
 
 def test_a_length_that_stays_unsolved_ends_at_its_cap(tmp_path: Path) -> None:
