@@ -34,6 +34,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import positive, run
 from permnet.checkpoint import describe, shipped
 from permnet.decompiling.pipeline import MODELS, Pipeline
 from permnet.decompiling.rules import solve
@@ -233,7 +234,7 @@ def rules_on(folder: Path, name: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default="switch-10", choices=dataset.SETS)
-    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--count", type=positive, default=100)
     parser.add_argument("--models", nargs="*", help="checkpoints' folders; the shipped ones")
     parser.add_argument("--angr", type=Path, default=ANGR, help="the Python that has angr")
     parser.add_argument("--validation", type=Path, help="also try the rules on a folder's examples")
@@ -275,7 +276,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PermnetError as error:
-        sys.exit(f"benchmarks.decompilers: {error}")
+    run(main)

@@ -22,9 +22,10 @@ from typing import Any
 import torch
 from playwright.sync_api import Browser, sync_playwright
 
+from benchmarks.command import positive, run
 from benchmarks.resolve import answering
 from permnet.build import build
-from permnet.checkpoint import save
+from permnet.checkpoint import describe, save
 from permnet.config import ModelConfig, Run
 from permnet.provenance import provenance
 from permnet.tasks.benchmarks import benchmark
@@ -99,9 +100,11 @@ def large(folder: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", default=answering())
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
+    for name in args.models:
+        describe(name)  # refuses what is no model before a server does
     rows = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -121,4 +124,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

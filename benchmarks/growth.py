@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 
+from benchmarks.command import needs_gpu, run
 from benchmarks.speed import measured, ours, yardstick
 from permnet.batch import resident
 from permnet.config import ModelConfig, Run, TrainConfig
@@ -25,6 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
+    needs_gpu()
     fabric = Fabric(accelerator="cuda", devices=1, precision="32-true")
     torch.set_float32_matmul_precision("high")
     about = {**provenance(torch.device("cuda")), "hidden": HIDDEN, "batch": BATCH}
@@ -56,4 +58,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

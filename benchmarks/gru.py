@@ -26,6 +26,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from benchmarks.command import needs_gpu, run
+from permnet.errors import unknown
 from permnet.kernels.gru import bigru_lookup, gru, gru_lookup
 
 COPY = 4.2e12
@@ -259,11 +261,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Check and time the GRU on a GPU.")
     parser.add_argument("--tiles", action="store_true", help="time other block shapes as well")
     parser.add_argument("--cases", nargs="+", default=[""], help="how the names of cases begin")
-    parser.add_argument("--precision", nargs="+", default=["tf32", "ieee"])
+    kinds = ["tf32", "ieee"]
+    parser.add_argument("--precision", nargs="+", default=kinds, choices=kinds)
     options = parser.parse_args()
+    needs_gpu()
     cases = [case for case in CASES if case.name.startswith(tuple(options.cases))]
-    if not torch.cuda.is_available():
-        parser.error("no CUDA device is here: the benchmark compares GPU kernels")
+    if not cases:
+        raise unknown("case", " ".join(options.cases), [case.name for case in CASES])
     good = True
     print("largest relative distance from nn.GRU in float64, outputs and all gradients")
     for precision in options.precision:
@@ -286,4 +290,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.command import positive, run
 from permnet.decompiling.machine import verified
 from permnet.decompiling.source import disassembled
 from permnet.decompiling.text import Function, functions
@@ -125,7 +126,7 @@ def measure(count: int, stage: Stage) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=positive, default=1000)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     result: dict[str, Any] = {"what": "verification", "compiler": find_compiler()[1]}
@@ -138,4 +139,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(main)

@@ -23,6 +23,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command import positive, run
 from benchmarks.realset_clang import SourceSwitch, source_switches
 from benchmarks.realset_gcc import Dispatch, WrittenSwitch, lowered, written
 from benchmarks.realset_packages import (
@@ -267,7 +268,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--set", choices=SETS, default="development", help="which packages")
     parser.add_argument("--packages", nargs="+", metavar="NAME", help="only these")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, help="also write the statistics there")
     args = parser.parse_args()
     known = {package.name: package for package in SETS[args.set]}
@@ -295,8 +296,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PermnetError as error:
-        print(f"realset: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+    run(main)

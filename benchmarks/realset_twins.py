@@ -11,14 +11,13 @@ no reader of machine code can know which of the two it was.
 import argparse
 import json
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command import run
 from benchmarks.realset_clang import statements
 from permnet.binary.binary import open_binary
-from permnet.errors import PermnetError
 from permnet.provenance import provenance
 
 
@@ -106,8 +105,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (PermnetError, OSError) as error:
-        print(f"realset_twins: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+    run(main)

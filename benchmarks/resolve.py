@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.command import positive, run
 from benchmarks.record import keep
 from permnet.answers import Resolver
 from permnet.checkpoint import describe, shipped
@@ -67,8 +68,8 @@ def measure(name: str, examples: int, rounds: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", default=answering(), help="all that are shipped")
-    parser.add_argument("--examples", type=int, default=256)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--examples", type=positive, default=256)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     if not args.models:
@@ -83,4 +84,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

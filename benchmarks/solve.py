@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.command import needs_gpu, positive, run
 from permnet.config import to_json
 from permnet.experiments.presets import PRESETS
 from permnet.provenance import provenance
@@ -50,10 +51,11 @@ def solve(name: str, seed: int, folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=positive, default=3)
     parser.add_argument("--benchmarks", nargs="+", default=list(LOOKS), choices=list(LOOKS))
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
+    needs_gpu()
     rows: list[dict[str, Any]] = []
     for seed in range(args.seeds):
         for name in args.benchmarks:
@@ -67,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -19,12 +19,14 @@ import torch
 from lightning_fabric import Fabric
 from torch.nn import functional as F
 
+from benchmarks.command import needs_gpu, run
 from benchmarks.record import keep
 from benchmarks.yardstick import straightforward
 from permnet.batch import Batch, resident
 from permnet.build import build
 from permnet.config import Run
 from permnet.decode import Decoder
+from permnet.errors import unknown
 from permnet.experiments.presets import PRESETS
 from permnet.provenance import provenance
 from permnet.step import Optimiser, TrainStep
@@ -144,11 +146,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = ["PI100", "PD100", "PI40", "PI10", "PD10"]
     parser.add_argument("--presets", nargs="+", default=names)
-    parser.add_argument("--precision", nargs="+", default=["tf32"])
+    kinds = ["tf32", "fp32", "bf16"]
+    parser.add_argument("--precision", nargs="+", default=["tf32"], choices=kinds)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--only-ours", action="store_true")
     args = parser.parse_args()
+    needs_gpu()
     fabrics = {
         precision: Fabric(
             accelerator="cuda",
@@ -161,7 +165,10 @@ def main() -> None:
     torch.backends.cudnn.allow_tf32 = True
     about = provenance(torch.device("cuda"))
     for name in args.presets:
-        preset = PRESETS[f"perm{'netd' if name.startswith('PD') else 'neti'}/{name}"]
+        known = f"perm{'netd' if name.startswith('PD') else 'neti'}/{name}"
+        if known not in PRESETS:
+            raise unknown("preset", known, PRESETS)
+        preset = PRESETS[known]
         task = benchmark(name).task
         split = benchmark(name).split("train", limit=20_000)
         arrays = (split.examples.inputs, split.examples.targets, split.vocab, "cuda")
@@ -206,4 +213,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.command import positive, run
 from permnet.provenance import provenance
 from permnet.tasks.switch.assembly import renumbered
 from permnet.tasks.switch.canonical import canonical, parse
@@ -216,7 +217,7 @@ def measure_set(folder: Path, name: str, labels: Labels) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where `permnet data … --generate` put them")
-    parser.add_argument("--drawn", type=int, default=600, help="programs looked around")
+    parser.add_argument("--drawn", type=positive, default=600, help="programs looked around")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     result: dict[str, Any] = {"what": "switch-data", "compiler": find_compiler()[1], "sets": {}}
@@ -232,4 +233,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -11,7 +11,6 @@ from all packages, and from all but the one that is guessed at.
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import switch_match as match
+from benchmarks.command import run
 from benchmarks.switches import read
 from permnet.binary.binary import open_binary
-from permnet.errors import PermnetError
 from permnet.provenance import provenance
 from permnet.switches.claim import Claim
 from permnet.switches.default import FAILED, last_called, told_default
@@ -141,8 +140,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PermnetError as error:
-        print(f"switch_defaults: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+    run(main)

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import switch_match as match
+from benchmarks.command import positive, run
 from benchmarks.switch_fuzz_source import PRELUDE, Drawn, sample
 from permnet.binary import open_binary
-from permnet.errors import PermnetError
 from permnet.switches.find import find_switches
 from permnet.tasks.switch.compiler import compile_c, find_compiler
 from permnet.tasks.switch.draw import Draw
@@ -135,7 +135,7 @@ def judged(names: Sequence[str], way: Way) -> Iterator[Found]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=2000, help="functions")
+    parser.add_argument("--count", type=positive, default=2000, help="functions")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", action="store_true", help="the source of what is wrong")
     parser.add_argument("--out", type=Path)
@@ -181,7 +181,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PermnetError as error:
-        raise SystemExit(f"switch_fuzz: {error}") from None
+    run(main)

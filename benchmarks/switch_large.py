@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.command import positive, run
 from permnet.binary import assembled
 from permnet.provenance import provenance
 
@@ -97,9 +98,9 @@ def write_program(path: Path, size: int, count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--megabytes", type=int, default=500)
-    parser.add_argument("--functions", type=int, default=20_000)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--megabytes", type=positive, default=500)
+    parser.add_argument("--functions", type=positive, default=20_000)
+    parser.add_argument("--jobs", type=positive, default=2)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -136,4 +137,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -19,8 +19,10 @@ from random import Random
 
 import torch
 
+from benchmarks.command import positive, run
 from permnet.binary import open_binary
 from permnet.binary.operands import Memory, Register
+from permnet.errors import PermnetError
 from permnet.provenance import provenance
 from permnet.switches.claim import Block, Claim
 from permnet.switches.contents import UnprovenError
@@ -92,22 +94,27 @@ def altered(claim: Claim, kind: str, random: Random) -> Claim | None:
 
 def proven(paths: list[Path]) -> Iterator[tuple[Graph, Claim]]:
     for path in paths:
-        with open_binary(path) as binary:
-            for function in binary.functions():
-                for switch in find_switches(function):
-                    if switch.claim and switch.status == "proven":
-                        yield Graph(function), switch.claim
+        try:
+            with open_binary(path) as binary:
+                for function in binary.functions():
+                    for switch in find_switches(function):
+                        if switch.claim and switch.status == "proven":
+                            yield Graph(function), switch.claim
+        except PermnetError as error:
+            raise PermnetError(f"{path}: {error}") from error
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=positive, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     start = time.monotonic()
     claims = list(proven(args.files))
+    if not claims:
+        raise PermnetError("no switch is proven in any of these files: name others")
     random = Random(args.seed)
     tried: Counter[str] = Counter()
     accepted = []
@@ -139,4 +146,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

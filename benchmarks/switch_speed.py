@@ -18,21 +18,26 @@ from random import Random
 
 import torch
 
+from benchmarks.command import positive, run
 from permnet.binary import is_elf
+from permnet.errors import PermnetError
 from permnet.provenance import provenance
 
 
 def programs(folder: Path, count: int, seed: int) -> list[Path]:
     found = [p for p in sorted(folder.iterdir()) if p.is_file() and not p.is_symlink()]
-    return sorted(Random(seed).sample([path for path in found if is_elf(path)], count))
+    found = [path for path in found if is_elf(path)]
+    if len(found) < count:
+        raise PermnetError(f"{folder} has {len(found)} programs, not {count}: lower --count")
+    return sorted(Random(seed).sample(found, count))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("/usr/bin"))
-    parser.add_argument("--count", type=int, default=80)
+    parser.add_argument("--count", type=positive, default=80)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=positive, default=2)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     chosen = programs(args.folder, args.count, args.seed)
@@ -66,4 +71,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

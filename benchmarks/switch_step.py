@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 
+from benchmarks.command import needs_gpu, positive, run
 from benchmarks.speed import milliseconds
 from permnet.batch import Batch, Bucket, buckets, renamed
 from permnet.build import build
@@ -126,18 +127,20 @@ def measured(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--models", nargs="+", default=["decompiler", "copy-decompiler"])
+    models = ["decompiler", "copy-decompiler"]
+    parser.add_argument("--models", nargs="+", default=models, choices=models)
     parser.add_argument(
         "--precision", nargs="+", default=["tf32"], choices=["tf32", "fp32", "bf16"]
     )
-    parser.add_argument("--batch", type=int, nargs="+", default=[128, 512])
-    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--batch", type=positive, nargs="+", default=[128, 512])
+    parser.add_argument("--hidden", type=positive, default=128)
     parser.add_argument("--buckets", type=int, nargs="+", help="their numbers; all unless given")
     parser.add_argument("--profile", type=int, default=3, help="the bucket whose kernels are told")
     parser.add_argument("--cells", type=int, nargs="+", default=[triton_writer.CELLS])
     parser.add_argument("--programs", type=int, nargs="+", default=[triton_writer.PROGRAMS])
     parser.add_argument("--held", type=int, nargs="+", default=[triton_writer.HELD])
     args = parser.parse_args()
+    needs_gpu()
     bench = Bench(args.hidden, "cuda")
     numbers = args.buckets or range(len(bench.buckets))
     told: dict[str, Any] = {"provenance": provenance(torch.device("cuda")), "rows": []}
@@ -169,4 +172,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

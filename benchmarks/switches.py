@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import switch_match as match
+from benchmarks.command import positive, run
 from benchmarks.switch_lines import Origin, origins
 from permnet.errors import PermnetError
 from permnet.provenance import provenance
@@ -295,7 +296,7 @@ def main() -> None:
     parser.add_argument("--proposers", nargs="*", choices=PROPOSERS, default=["rules", "ascending"])
     parser.add_argument("--answers", nargs="+", default=[], metavar="NAME=FILE")
     parser.add_argument("--angr", metavar="PYTHON", help="a Python that has angr")
-    parser.add_argument("--sample", type=int, metavar="N", help="N functions of each way only")
+    parser.add_argument("--sample", type=positive, metavar="N", help="N functions of each way only")
     parser.add_argument("--out", type=Path, help="write counts and cases there")
     args = parser.parse_args()
     folder = args.folder.resolve()
@@ -357,8 +358,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except PermnetError as error:
-        print(f"switches: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+    run(main)

@@ -9,6 +9,7 @@ from functools import partial
 
 import torch
 
+from benchmarks.command import needs_gpu, run
 from benchmarks.speed import milliseconds
 from permnet.kernels import triton_attended, triton_relations
 
@@ -88,6 +89,7 @@ def main() -> None:
     parser.add_argument("--kernels", nargs="+", default=kernels, choices=kernels)
     parser.add_argument("--presets", nargs="+", default=list(SIZES), choices=list(SIZES))
     args = parser.parse_args()
+    needs_gpu()
     for name in args.presets:
         for dtype in (torch.float32, torch.bfloat16):
             attention(name, *SIZES[name], dtype, args.kernels)
@@ -97,4 +99,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

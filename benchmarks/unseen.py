@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.command import positive, run
 from permnet.answers import Resolver
 from permnet.checkpoint import describe, shipped
 from permnet.metrics import wilson
@@ -66,7 +67,7 @@ def measure(name: str, share: float, count: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=1000, help="questions for each share")
+    parser.add_argument("--count", type=positive, default=1000, help="questions for each share")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     rows = []
@@ -82,4 +83,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
