@@ -522,6 +522,15 @@ def test_a_learning_curve_begins_at_the_full_length(results: Path) -> None:
     assert len(line.split()) == 2
 
 
+def test_rows_are_as_wide_as_their_widest_words(results: Path) -> None:
+    put(results, "permneti-PI10-seed0")
+    assert report(results) == 0
+    page = (results.parent / "report.html").read_text()
+    assert re.search(r"<td class=words>[\d.]+ \[[\d.]+,\u00a0[\d.]+\]</td>", page)
+    assert "<td>PI10</td>" in page
+    assert page.count("<table") == page.count('<div class="wide" tabindex="0"><table')
+
+
 def test_titles_are_not_cut_off_and_code_is_code(tmp_path: Path) -> None:
     results = Path(__file__).parents[1] / "results"
     assert main(["report", "--results", str(results), "--out", str(tmp_path)]) == 0

@@ -40,9 +40,11 @@ body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var
 p {{ max-width: 75ch }}
 .wide {{ overflow-x: auto }}
 table {{ border-collapse: collapse; font-size: 12px; font-variant-numeric: tabular-nums }}
-th, td {{ padding: .2rem .45rem; border-bottom: 1px solid var(--rule); text-align: left;
-  white-space: nowrap }}
-table.told td:last-child {{ white-space: normal; min-width: 24rem; font-size: 11px }}
+th, td {{ padding: .2rem .45rem; border-bottom: 1px solid var(--rule); text-align: left }}
+td {{ white-space: nowrap }}
+td.words {{ white-space: normal }}
+table.told td:last-child {{ white-space: normal; min-width: 8rem; font-size: 11px }}
+th:first-child, td:first-child {{ position: sticky; left: 0; background: var(--paper) }}
 .charts {{ display: flex; flex-wrap: wrap; gap: 1rem }}
 .legend span {{ margin-right: 1.2rem; white-space: nowrap }}
 .legend i {{ display: inline-block; width: 1.2em; height: .25em; margin-right: .4em;
@@ -88,12 +90,15 @@ def _inline(text: str) -> str:
 
 def _grid(section: Section) -> str:
     head = "".join(f"<th>{escape(text)}</th>" for text in section.header)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{_inline(text)}</td>" for text in row) + "</tr>"
-        for row in section.rows
-    )
+    rows = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in section.rows)
     told = ' class="told"' if any(len(row[-1]) > LONG for row in section.rows) else ""
-    return f'<div class="wide"><table{told}><tr>{head}</tr>{rows}</table></div>'
+    return f'<div class="wide" tabindex="0"><table{told}><tr>{head}</tr>{rows}</table></div>'
+
+
+def _cell(text: str) -> str:
+    """Lines end between words, not within an interval: so the longest rows fit 1,500 pixels."""
+    whole = re.sub(r"\[.+?\]", lambda found: found[0].replace(" ", "\u00a0"), text)
+    return f"<td{' class=words' if ' ' in whole else ''}>{_inline(whole)}</td>"
 
 
 def _charts(rows: list[Row]) -> str:
