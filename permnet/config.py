@@ -149,6 +149,6 @@ def _value(kind: Any, value: object, where: str) -> Any:
             return float(value)
         except OverflowError as error:
             raise PermnetError(f"{where}: {error}") from error
-    if type(value) is not kind:
+    if type(value) is not (origin or kind):
         raise PermnetError(f"{where}: expected {kind.__name__}, found {value!r}")
     return value

@@ -36,6 +36,7 @@ from permnet.vocab import Vocab
 
 RUN, METRICS, ANSWERS, RESULT = "run.json", "metrics.jsonl", "answers", "result.json"
 LOCK = ".lock"
+FORMAT = 1
 OPTIMISER, POSITION = "optimiser.safetensors", "position.json"
 Stopped = Literal["solved", "patience", "time"]
 
@@ -102,7 +103,7 @@ class RunFolder:
             if (path / RUN).exists():
                 self._check_same(about["data_sha256"])
             else:
-                _write_json(path / RUN, {"format": 1, "run": to_json(run), **about})
+                _write_json(path / RUN, {"format": FORMAT, "run": to_json(run), **about})
             for name in ("last", "best"):
                 old = path / f".{name}.old"  # where a kill between two renames left it
                 if old.exists() and not (path / name).exists():
@@ -130,6 +131,11 @@ class RunFolder:
 
     def _check_same(self, data_sha256: dict[str, str]) -> None:
         there = _read_json(self.path / RUN)
+        if there.get("format") != FORMAT:
+            raise PermnetError(
+                f"{self.path / RUN}: its format is {there.get('format')!r}, this version reads "
+                f"{FORMAT}: resume it with the version that began it, or choose a new folder"
+            )
         before = to_json(from_json(Run, there.get("run"), f"{self.path / RUN}: run"))
         now = to_json(self.run)
         for field, old, new in _differences(before, now):
@@ -141,7 +147,13 @@ class RunFolder:
             raise PermnetError(f"cannot resume {self.path}: it was trained on other data")
 
     def result(self) -> dict[str, Any] | None:
-        return _read_json(self.path / RESULT) if (self.path / RESULT).exists() else None
+        path = self.path / RESULT
+        if not path.exists():
+            return None
+        result = _read_json(path)
+        if result.get("status") != "finished":
+            raise PermnetError(f"{path} is not the result of a finished run: move it elsewhere")
+        return result
 
     def write_result(self, result: dict[str, Any]) -> None:
         with _writing(self.path / RESULT):
@@ -204,8 +216,8 @@ class RunFolder:
         weights = checkpoint.load(folder).model.state_dict()
         try:
             optimiser = load_tensors((folder / OPTIMISER).read_bytes())
-            position = Position(**_read_json(folder / POSITION))
-        except (OSError, SafetensorError, TypeError, PermnetError) as error:
+            position = from_json(Position, _read_json(folder / POSITION), POSITION)
+        except (OSError, SafetensorError, PermnetError) as error:
             raise PermnetError(f"cannot resume from {folder}: {error}") from error
         self._cut(position.lines)
         return Saved(weights, optimiser, position)

@@ -18,6 +18,7 @@ from torch.optim import AdamW
 
 from permnet.batch import Batch
 from permnet.config import TrainConfig
+from permnet.errors import PermnetError
 from permnet.kernels.loss import cross_entropy
 from permnet.models.base import Seq2Seq
 from permnet.vocab import PAD
@@ -63,8 +64,12 @@ class Optimiser:
 
     def load(self, state: dict[str, Tensor]) -> None:
         for name, value in state.items():
-            parameter = self.named[name.rpartition("/")[0]]
-            key = name.rpartition("/")[2]
+            of, _, key = name.rpartition("/")
+            if of not in self.named:
+                raise PermnetError(
+                    f"cannot resume: the optimiser's state holds {name!r}, of no weight"
+                )
+            parameter = self.named[of]
             self.adamw.state[parameter][key] = value.to(parameter.device)
 
 

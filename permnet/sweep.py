@@ -202,10 +202,8 @@ class _Sweeping:
         self.workers = set[subprocess.Popen[str]]()
         self.queue: SimpleQueue[Planned] = SimpleQueue()
         for job in planned:
-            if job.status == "finished":
-                self._note(
-                    job.name, json.loads((folder / job.name / "result.json").read_text("utf-8"))
-                )
+            if result := _result(folder / job.name):
+                self._note(job.name, result)
             else:
                 self.queue.put(job)
 
@@ -300,9 +298,18 @@ def _start_worker() -> "subprocess.Popen[str]":
 
 
 def _status(folder: Path) -> Status:
-    if (folder / "result.json").exists():
+    if _result(folder):
         return "finished"
     return "started" if (folder / "run.json").exists() else "new"
+
+
+def _result(folder: Path) -> dict[str, Any] | None:
+    """That of a finished run; None also for a damaged one, of which training says what it is."""
+    try:
+        result: dict[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
+        return result if result["status"] == "finished" else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def _steps(run: Run) -> int:
@@ -345,7 +352,10 @@ def _with_curve(folder: Path) -> str:
     """The result of a run and its learning curve, an evaluation a line; without one, no points."""
     file = folder / "metrics.jsonl"
     metrics = map(json.loads, file.read_text("utf-8").splitlines() if file.exists() else ())
-    curve = [[round(line[name], 6) for name in CURVE] for line in metrics]
+    try:
+        curve = [[round(line[name], 6) for name in CURVE] for line in metrics]
+    except (ValueError, LookupError, TypeError) as error:
+        raise PermnetError(f"{file} is damaged: {error!r}; move its folder elsewhere") from error
     return rendered({**json.loads((folder / "result.json").read_text("utf-8")), "curve": curve})
 
 

@@ -168,6 +168,29 @@ def test_a_damaged_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             do(small(), folder, resume=True)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("run.json", '{"format": 2}', r"run.json: its format is 2, this version reads 1: resume"),
+        ("result.json", "{}", "result.json is not the result of a finished run: move it"),
+        ("last/position.json", '{"steps": 1}', "unknown field of position.json 'steps'"),
+        ("last/position.json", '{"step": "x"}', "position.json.step: expected int, found 'x'"),
+        ("last/optimiser.safetensors", None, "the optimiser's state holds .*, of no weight"),
+    ],
+)
+def test_files_of_other_versions_are_named(
+    tmp_path: Path, name: str, text: str | None, message: str
+) -> None:
+    do(small(), tmp_path / "run", time_budget=1e-6)
+    file = tmp_path / "run" / name
+    if text is None:
+        shutil.copy(file.with_name("model.safetensors"), file)
+    else:
+        file.write_text(text)
+    with pytest.raises(PermnetError, match=message):
+        do(small(), tmp_path / "run", resume=True)
+
+
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     about = {"data_sha256": {}}
     first = runfolder.RunFolder(tmp_path / "run", small(), about, resume=False)
