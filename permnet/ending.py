@@ -1,9 +1,12 @@
-"""What a process does when it is told to end."""
+"""What processes do when they are told to end."""
 
+import multiprocessing
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from multiprocessing.pool import Pool
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -25,3 +28,23 @@ def on_ending(action: Callable[[int], None]) -> Iterator[None]:
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Processes started in it never hear of a Ctrl-C, not even while they begin.
+
+    A terminal sends it to all, but one is enough to end the others in order: this one.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def pool(processes: int, begin: Callable[[], None] | None = None) -> Pool:
+    """Processes that never hear of a Ctrl-C; each calls `begin` first."""
+    resource_tracker.ensure_running()  # begun by the first of them, it would undo the block
+    with without_interrupts():
+        return multiprocessing.get_context("spawn").Pool(processes, begin)

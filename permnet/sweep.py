@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from permnet.config import Run, from_json, to_json
 from permnet.display import Display, progress_bar
-from permnet.ending import SIGNALS, on_ending
+from permnet.ending import SIGNALS, on_ending, without_interrupts
 from permnet.errors import PermnetError
 from permnet.experiments import runs_of
 from permnet.provenance import invocation
@@ -113,9 +113,9 @@ def sweep(
     """Do the runs of sweeps, given by their names or as name → run, `parallel` at a time.
 
     Before `time_budget` seconds are over all runs stop with checkpoints. A run that fails does not
-    keep the others from going on. A SIGTERM or SIGHUP stops them all at once, with checkpoints.
-    `beside` runs of other sweeps use the device meanwhile. `data` is the folder of the switch sets'
-    data.
+    keep the others from going on. A SIGTERM, SIGHUP or Ctrl-C stops them all at once, with
+    checkpoints. `beside` runs of other sweeps use the device meanwhile. `data` is the folder of the
+    switch sets' data.
     """
     check(parallel, beside, time_budget)
     planned = plan(runs, folder, shard, missing=missing)
@@ -137,8 +137,9 @@ def sweep(
             try:
                 for done in [pool.submit(sweeping.work) for _ in range(parallel)]:
                     done.result()
-            except BaseException:  # an interrupt from the keyboard: start nothing more
+            except BaseException:  # an interrupt from the keyboard: begin nothing more
                 sweeping.clear()
+                sweeping.stop()
                 raise
     outcome = sweeping.outcome
     name = label_of(runs)
@@ -294,7 +295,8 @@ def _in_words(answer: dict[str, Any]) -> str:
 
 def _start_worker() -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "permnet.worker"]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with without_interrupts():
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _status(folder: Path) -> Status:

@@ -14,6 +14,7 @@ ROOT = Path(permnet.__file__).parent
 ORDER = (
     "errors",
     "limits",
+    "ending",
     "vocab",
     "tasks",
     "binary",
@@ -33,7 +34,6 @@ ORDER = (
     "answers",
     "decompiling",
     "display",
-    "ending",
     "provenance",
     "runfolder",
     "material",

@@ -169,6 +169,27 @@ def test_sigterm_stops_all_runs_with_checkpoints(tmp_path: Path) -> None:
     assert [p.status for p in plan(runs, tmp_path)] == ["started", "started", "new"]
 
 
+def test_ctrl_c_does_so_too_and_workers_do_not_hear_of_it(tmp_path: Path) -> None:
+    root, folder = Path(__file__).parent.parent, tmp_path / "run0"
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    sweeping = subprocess.Popen(
+        command, cwd=root, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        while not steps_saved(folder):
+            assert sweeping.poll() is None
+            time.sleep(0.05)
+        os.killpg(sweeping.pid, signal.SIGINT)  # as a terminal does
+        assert "run0: unfinished\n" in sweeping.communicate()[1]
+    finally:
+        sweeping.kill()
+        sweeping.wait()
+    with permnet.sweep._start_worker() as worker:
+        worker.send_signal(signal.SIGINT)  # while it begins
+        worker.communicate()
+    assert worker.returncode == 0
+
+
 KILLED = """
 import sys
 from pathlib import Path

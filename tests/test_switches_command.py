@@ -73,6 +73,23 @@ def test_processes_give_what_one_gives(folder: Path) -> None:
     assert one[2][1]
 
 
+def test_workers_hear_of_no_ctrl_c_not_even_while_they_begin(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "if '--multiprocessing-fork' in sys.orig_argv:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-m", "permnet", "switches", str(folder), "--jobs", "2"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        timeout=100,  # without the rest they would be begun anew for ever
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+
+
 def test_a_file_of_many_functions_is_cut_into_parts(tmp_path: Path) -> None:
     many = "\n".join(f"int f{i}(void) {{ return {i}; }}" for i in range(2 * PART + 5))
     parts = list(scan([compiled(tmp_path, many, "-c")], jobs=1))

@@ -9,7 +9,6 @@ label, and whether there is a default, is taken from the source.
 
 import argparse
 import hashlib
-import multiprocessing
 import os
 import subprocess
 import tempfile
@@ -19,6 +18,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from permnet.binary.binary import Function, open_binary
+from permnet.ending import pool
 from permnet.switches.graph import Graph
 from permnet.switches.intervals import numbers, size
 from permnet.switches.model_tokens import LONGEST, answer, question, scrutinee_of
@@ -119,12 +119,12 @@ def generate(
     folder.mkdir(parents=True, exist_ok=True)
     seen: set[bytes] = set()
     paths = []
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+    with pool(jobs) as workers:
         for split, size in counts.items():
             # Round by round: a pool takes all that it is offered, and the numbers never end.
             rounds = (range(first, first + 4 * jobs) for first in count(0, 4 * jobs))
             make = partial(_part, split, ways, batch)
-            parts = chain.from_iterable(pool.map(make, batches, 1) for batches in rounds)
+            parts = chain.from_iterable(workers.map(make, batches, 1) for batches in rounds)
             pairs = _unique(split, size, seen, parts)
             path = folder / file_name(NAME, "shuffled", split)
             save(build(NAME, split, "shuffled", versions, pairs), path)

@@ -1,8 +1,6 @@
 """Many files gone through, in parallel: which can be read, and the switches of their functions."""
 
-import multiprocessing
 import os
-import signal
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +13,7 @@ from typing import Any, Literal
 
 from permnet.binary.assembler import LONGEST_TEXT, assembled, check_preprocessed
 from permnet.binary.binary import Binary, is_elf, open_binary
+from permnet.ending import pool
 from permnet.errors import PermnetError
 from permnet.switches.claim import Claim, Switch
 from permnet.switches.default import by_habit, is_open, vote
@@ -125,13 +124,12 @@ def _scanned(paths: Sequence[Path], jobs: int, proposer: Name) -> Iterator[Part]
         yield from map(scan_part, first)
         yield from map(scan_part, tasks)
         return
-    with multiprocessing.get_context("spawn").Pool(jobs, _begin) as pool:
-        yield from pool.imap(scan_part, [*first, *tasks])
+    with pool(jobs, _begin) as workers:
+        yield from workers.imap(scan_part, [*first, *tasks])
 
 
 def _begin() -> None:
     """Sets up a process among others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever stops it needs to hear of it once only
     os.environ["OMP_NUM_THREADS"] = "1"  # before torch is there
 
 

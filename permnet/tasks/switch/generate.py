@@ -8,15 +8,14 @@ generation that was stopped goes on where it was. What a candidate is depends on
 import gzip
 import hashlib
 import json
-import multiprocessing
 import os
 import shutil
-import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
+from permnet.ending import pool
 from permnet.errors import PermnetError, unknown
 from permnet.tasks.switch import tree
 from permnet.tasks.switch.assembly import alone, renumbered, shuffled
@@ -96,10 +95,8 @@ def _make_parts(
     stored = len(wanted) - len(missing)
     report(stored, len(wanted))
     make = partial(_make_part, name, folder)
-    ignore = (signal.SIGINT, signal.SIG_IGN)  # whoever stops it needs to hear of it once only
-    processes = max(min(jobs, len(missing)), 1)
-    with multiprocessing.get_context("spawn").Pool(processes, signal.signal, ignore) as pool:
-        for done, _ in enumerate(pool.imap_unordered(make, missing), stored + 1):
+    with pool(max(min(jobs, len(missing)), 1)) as workers:
+        for done, _ in enumerate(workers.imap_unordered(make, missing), stored + 1):
             report(done, len(wanted))
 
 
