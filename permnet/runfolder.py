@@ -153,6 +153,11 @@ class RunFolder:
         result = _read_json(path)
         if result.get("status") != "finished":
             raise PermnetError(f"{path} is not the result of a finished run: move it elsewhere")
+        test = result.get("test")
+        told = {*result, *(test if isinstance(test, dict) else ())}
+        for name in ("steps", "seconds", "benchmark", "ta", "wea", "count"):
+            if name not in told:
+                raise PermnetError(f"{path} is not the whole result of a run: it has no {name}")
         return result
 
     def write_result(self, result: dict[str, Any]) -> None:

@@ -203,8 +203,8 @@ class _Sweeping:
         self.workers = set[subprocess.Popen[str]]()
         self.queue: SimpleQueue[Planned] = SimpleQueue()
         for job in planned:
-            if result := _result(folder / job.name):
-                self._note(job.name, result)
+            if job.status == "finished":
+                self._note(job.name, _finished(folder / job.name))
             else:
                 self.queue.put(job)
 
@@ -300,18 +300,9 @@ def _start_worker() -> "subprocess.Popen[str]":
 
 
 def _status(folder: Path) -> Status:
-    if _result(folder):
+    if (folder / "result.json").exists():
         return "finished"
     return "started" if (folder / "run.json").exists() else "new"
-
-
-def _result(folder: Path) -> dict[str, Any] | None:
-    """That of a finished run; None also for a damaged one, of which training says what it is."""
-    try:
-        result: dict[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
-        return result if result["status"] == "finished" else None
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
 
 
 def _steps(run: Run) -> int:
@@ -350,14 +341,21 @@ def _estimate(
     return None, None
 
 
+def _finished(folder: Path) -> dict[str, Any]:
+    """What a run left that was finished before; one whose files are damaged has failed."""
+    try:
+        result: dict[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
+        _in_words(result), _with_curve(folder)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        return {"status": "failed", "error": f"{folder} cannot be read, remove it: {error!r}"}
+    return result
+
+
 def _with_curve(folder: Path) -> str:
     """The result of a run and its learning curve, an evaluation a line; without one, no points."""
     file = folder / "metrics.jsonl"
     metrics = map(json.loads, file.read_text("utf-8").splitlines() if file.exists() else ())
-    try:
-        curve = [[round(line[name], 6) for name in CURVE] for line in metrics]
-    except (ValueError, LookupError, TypeError) as error:
-        raise PermnetError(f"{file} is damaged: {error!r}; move its folder elsewhere") from error
+    curve = [[round(line[name], 6) for name in CURVE] for line in metrics]
     return rendered({**json.loads((folder / "result.json").read_text("utf-8")), "curve": curve})
 
 

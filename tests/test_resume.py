@@ -173,6 +173,8 @@ def test_a_damaged_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     [
         ("run.json", '{"format": 2}', r"run.json: its format is 2, this version reads 1: resume"),
         ("result.json", "{}", "result.json is not the result of a finished run: move it"),
+        ("result.json", '{"status": "finished", "steps": 1}', "whole result .* has no seconds"),
+        ("last/position.json", '{"last": 3}', "position.json.last: expected dict, found 3"),
         ("last/position.json", '{"steps": 1}', "unknown field of position.json 'steps'"),
         ("last/position.json", '{"step": "x"}', "position.json.step: expected int, found 'x'"),
         ("last/optimiser.safetensors", None, "the optimiser's state holds .*, of no weight"),

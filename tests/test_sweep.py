@@ -70,20 +70,6 @@ def test_runs_are_done_a_few_at_a_time_and_carried_home(
     assert plan(RUNS, tmp_path)[0].seconds == pytest.approx(seconds)
 
 
-def test_a_damaged_folder_is_told_and_the_others_go_on(tmp_path: Path) -> None:
-    for name in ("run0", "run1"):
-        do(RUNS[name], tmp_path / name, time_budget=1e-6)
-        (tmp_path / name / "result.json").write_text("[]" if name == "run0" else "")
-    assert [p.status for p in plan(RUNS, tmp_path)] == ["started", "started", "new"]
-    outcome = run(RUNS, tmp_path)
-    assert list(outcome.finished) == ["run2"]
-    assert "result.json is not a JSON object" in outcome.failed["run0"]
-    assert "cannot read" in outcome.failed["run1"]
-    (tmp_path / "run2" / "metrics.jsonl").write_text("{")
-    with pytest.raises(PermnetError, match=r"metrics.jsonl is damaged: .*; move its folder"):
-        run(RUNS, tmp_path)
-
-
 def test_a_result_says_which_command_makes_it_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +127,17 @@ def test_a_crash_of_one_run_leaves_the_others(
     outcome = run({k: RUNS[k] for k in ("run0", "run1")}, tmp_path)
     assert outcome.failed == {"run0": "its process ended with code 9"}
     assert set(outcome.finished) == {"run1"}
+
+
+@pytest.mark.parametrize("damage", ["", "<<<<<<< HEAD", "[]", '{"status": "finished"}'])
+def test_a_finished_run_with_damaged_files_has_failed(tmp_path: Path, damage: str) -> None:
+    (tmp_path / "run0").mkdir()
+    (tmp_path / "run0" / "result.json").write_text(damage)
+    outcome = run({name: RUNS[name] for name in ("run0", "run1")}, tmp_path)
+    assert f"{tmp_path / 'run0'} cannot be read, remove it" in outcome.failed["run0"]
+    assert list(outcome.finished) == ["run1"]  # which goes on
+    (tmp_path / "run1" / "metrics.jsonl").write_text(damage or "{")
+    assert "run1 cannot be read" in run({"run1": RUNS["run1"]}, tmp_path).failed["run1"]
 
 
 def test_without_time_nothing_is_started(tmp_path: Path) -> None:
