@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -129,8 +129,11 @@ def curve(path: Path) -> list[Evaluation]:
     return [from_json(Evaluation, row, f"{path}: evaluation {i}") for i, row in enumerate(rows, 1)]
 
 
-def write(figure: Figure, path: Path, dots: int = 120) -> None:
-    """Save a figure in the format that the name ends in; the same figure gives the same bytes."""
+def write(figure: Figure, path: Path, dots: int = 120, file: IO[bytes] | None = None) -> None:
+    """Save a figure in the format that the name ends in; the same figure gives the same bytes.
+
+    Into an open file, if one is given, which may have another name until all is there.
+    """
     kind = path.suffix.lower()
     if kind not in FORMATS:
         raise PermnetError(f"{path} does not end in {', '.join(FORMATS)}: choose one of them")
@@ -139,7 +142,7 @@ def write(figure: Figure, path: Path, dots: int = 120) -> None:
     dated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[kind]
     try:
         with mpl.rc_context({"svg.hashsalt": "permnet"}):
-            figure.savefig(path, dpi=dots, metadata=dated)
+            figure.savefig(file or path, format=kind[1:], dpi=dots, metadata=dated)
     except OSError as error:
         raise PermnetError(f"cannot write {path}: {error.strerror or error}") from error
 

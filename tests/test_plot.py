@@ -1,9 +1,11 @@
 """Pictures of trained models: they show the model's own numbers, in every format."""
 
+import errno
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
@@ -132,6 +134,36 @@ def test_tokens_are_drawn_as_they_are_written(tmp_path: Path) -> None:
     figure = plot.m_dp(load("PI1-4"), "$x^2$ <b> $\\nonsense{$ 2 <sep> 2 <b>")
     plot.write(figure, tmp_path / "odd.svg")  # mathematics that is none would be an error
     assert names(figure.axes[0].yaxis)[2] == "$\\nonsense{$"
+
+
+def test_letters_that_no_font_has_are_a_warning_of_one_line(tmp_path: Path, capsys) -> None:
+    question = ["--example", "\u65e5 1 \u65e5\u672c 2 <sep> 2 1", "--out", str(tmp_path / "x.svg")]
+    assert main(["plot", "m_dp", "--model", "PI1-4", *question]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 2
+    assert all(line.startswith("permnet: warning: Glyph ") for line in told)
+
+
+def test_a_picture_is_replaced_when_the_new_one_is_complete(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, link = tmp_path / "x.png", tmp_path / "link.png"
+    out.write_bytes(b"old")
+    link.symlink_to(out)
+    drawn = ["plot", "index-embedding", "--model", "PD10", "--force", "--out"]
+
+    def full(self: object, file: IO[bytes], **_: object) -> None:
+        file.write(b"new")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    assert main([*drawn, str(out)]) == 2
+    assert main([*drawn, str(link)]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert "No space left" in told[0]
+    assert "it is a symbolic link" in told[1]
+    assert out.read_bytes() == b"old"
+    assert sorted(tmp_path.iterdir()) == [link, out]
 
 
 def test_the_other_pictures_from_the_command_line(tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
 """`permnet plot`: pictures of what is inside a trained model."""
 
-import os
+import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from permnet.commands.files import replacing
 from permnet.errors import PermnetError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Picture = Literal["m_dp", "roles", "index-embedding", "curves"]
 
@@ -44,24 +49,35 @@ def plot(
     """
     if find_spec("matplotlib") is None:
         raise PermnetError("plot needs matplotlib: pip install 'permnet[plot]'")
-    if os.path.lexists(out) and not force:
-        raise PermnetError(f"{out} exists: choose another name or add --force")
     if example is not None and picture not in ("m_dp", "roles"):
         raise PermnetError(f"--example is for m_dp and roles, not {picture}")
+    from permnet import plot as pictures
+
+    # Of letters that no font has matplotlib says so in warnings.
+    with (
+        replacing(out, force) as file,
+        warnings.catch_warnings(record=True, action="always") as told,
+    ):
+        pictures.write(_figure(picture, runs, model, example), out, file=file)
+    for message in dict.fromkeys(str(warning.message) for warning in told):
+        print(f"permnet: warning: {message}", file=sys.stderr)
+    print(out)
+    return 0
+
+
+def _figure(
+    picture: Picture, runs: tuple[Path, ...], model: str | None, example: str | None
+) -> "Figure":
     from permnet import plot as pictures
     from permnet.checkpoint import load
 
     if picture == "curves":
         if model is not None or not runs:
             raise PermnetError("curves are of runs: name their folders or result files")
-        figure = pictures.learning_curves(runs)
-    elif runs or model is None:
+        return pictures.learning_curves(runs)
+    if runs or model is None:
         raise PermnetError(f"{picture} is a picture of a model: name one with --model")
-    elif picture == "index-embedding":
-        figure = pictures.index_embedding(load(model))
-    else:
-        draw = pictures.m_dp if picture == "m_dp" else pictures.roles
-        figure = draw(load(model), example)
-    pictures.write(figure, out)
-    print(out)
-    return 0
+    if picture == "index-embedding":
+        return pictures.index_embedding(load(model))
+    draw = pictures.m_dp if picture == "m_dp" else pictures.roles
+    return draw(load(model), example)
