@@ -187,6 +187,13 @@ def test_no_name_of_a_shipped_model_is_cut_off(capsys, monkeypatch: pytest.Monke
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [row[0] for row in rows] == checkpoint.shipped()
     assert ["switch-dispatch", "permneti", "switch-dispatch"] in [row[:3] for row in rows]
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["models"]) == 0
+    narrow = capsys.readouterr().out
+    assert [line.split()[0] for line in narrow.splitlines() if line[0] in "Ps"] == [
+        row[0] for row in rows
+    ]
+    assert "…" not in narrow
 
 
 HELP = """

@@ -22,10 +22,13 @@ def models(json: bool = False) -> int:
     if json:
         print(dumps(rows, allow_nan=False))
         return 0
-    # So narrow that no name is cut off on a terminal of 80 columns.
-    table = Table("name", "model", "benchmark", box=None, padding=(0, 2, 0, 0))
+    # It fits a terminal of 80 columns; on a narrower one nothing is cut off, but goes on below.
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("name", no_wrap=True)
+    for heading in ("model", "benchmark"):
+        table.add_column(heading, overflow="fold")
     for heading in ("parameters", "KiB", "WEA %"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, overflow="fold", justify="right")
     for row in rows:
         wea = (row["figures"] or {}).get("wea")
         table.add_row(
