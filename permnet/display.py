@@ -1,4 +1,4 @@
-"""What a person sees of a training under way; nothing where rich is not installed."""
+"""What a person sees of a training under way; nothing without a terminal, or without rich."""
 
 import contextlib
 from collections.abc import Iterator
@@ -24,7 +24,9 @@ def progress_bar(shown: bool) -> Iterator[Display]:
         BarColumn(),
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    screen = Console(stderr=True)
+    hidden = not screen.is_terminal
+    with Progress(*columns, console=screen, transient=True, disable=hidden) as bar:
         task = bar.add_task("")
         yield lambda done, total, text: bar.update(
             task, completed=done, total=total, description=text
