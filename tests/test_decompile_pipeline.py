@@ -440,6 +440,8 @@ def test_a_model_that_counts_labels_is_refused(tmp_path) -> None:
 def test_other_models_and_none_are_refused(tmp_path, monkeypatch) -> None:
     with pytest.raises(PermnetError, match="PI1-4 is a permneti, not one of copy-decompiler"):
         Pipeline.load("PI1-4")
+    with pytest.raises(PermnetError, match=r"config\.json is missing: \. is not a checkpoint"):
+        Pipeline.load("")  # such as a shell's unset variable
     monkeypatch.setattr("permnet.decompiling.pipeline.shipped", lambda: ["PI1-4"])
     assert shipped_decompiler() is None
     with pytest.raises(PermnetError, match=r"no trained decompiler comes .* --model FOLDER"):

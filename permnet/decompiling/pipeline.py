@@ -101,7 +101,8 @@ class Pipeline:
         compiler: Compiler | None = None,
     ) -> "Pipeline":
         """With a shipped model, or that of a checkpoint's folder."""
-        model = model or shipped_decompiler()
+        if model is None:
+            model = shipped_decompiler()
         if model is None:
             raise PermnetError(
                 "no trained decompiler comes with this copy: add --model FOLDER with a checkpoint"
