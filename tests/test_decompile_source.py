@@ -226,6 +226,7 @@ def test_line_ends_do_not_matter() -> None:
     ("text", "message"),
     [
         ("f:\n\t# x\r\tmov eax, 8\n\tret\n", "line 2 has a carriage return in it"),
+        ("f:\n\tret # \ud800\n", r"line 2 has '\\ud800' in it, half a character"),
         (
             'f:\n\t.ident "x\n\tmov eax, 8\n\t.ident "\n\tret\n',
             "line 2 has a string without an end",

@@ -20,6 +20,7 @@ _LINE_MARKER = re.compile(r"#\s*\d+\s*\"")
 _PLAIN_MARKER = re.compile(r"#\s*\d+\s+\"[^\"\\;]*\"[\s\d]*")
 _STATEMENT = re.compile(rf"(?:{_STRING}|[^;])+")
 _ODD = re.compile(r"[^\S\t ]|'")  # white space that is none to it, and quotes of characters
+_HALF = re.compile("[\ud800-\udfff]")  # of two, as JSON spells some; UTF-8 has none
 LABEL = re.compile(r'[ \t]*+("?)([\w.$]++)\1[ \t]*+:')
 
 
@@ -30,6 +31,10 @@ def statements(text: str, file: str) -> Iterator[tuple[int, str]]:
         raise PermnetError(
             f"{file}: line {_line_at(text, text.index(chr(13)))} has a carriage return in it: "
             "lines end in a line feed"
+        )
+    if half := _HALF.search(text):
+        raise PermnetError(
+            f"{file}: line {_line_at(text, half.start())} has {half[0]!r} in it, half a character"
         )
 
     def without(comment: re.Match[str]) -> str:
