@@ -174,7 +174,7 @@ def test_colours_on_a_terminal(file: Path, capsys, monkeypatch) -> None:
     _, plain, _ = run(capsys, file)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "40")
     code, out, _ = run(capsys, file)
     assert code == 0
     assert len(re.findall(r"\x1b\[[\d;]*\b32\b[\d;]*mverified", out)) == 2

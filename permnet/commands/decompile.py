@@ -166,4 +166,4 @@ def _print_coloured(text: str) -> None:
     code.highlight_regex(
         r"(?m)(?<=: )unverified(?=, .*confidence [\d.]+ %$)", "not dim bold yellow"
     )
-    Console().print(code, end="")
+    Console().print(code, end="", soft_wrap=True)  # the rest of a comment in a new line would be C
