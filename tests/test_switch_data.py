@@ -304,6 +304,8 @@ def test_the_command_generates(
         ("PI20", {"labels": "raw"}, "are for switch-6, switch-10, switch-20, not PI20"),
         ("PI20", {"generate": Path("x")}, "--generate is for switch-6"),
         ("switch-6", {"jobs": 2}, "--jobs is for --generate DIR"),
+        ("PI20", {"generate": Path("x"), "limit": 1}, "makes all splits, whole: .* --limit"),
+        ("PI20", {"generate": Path("x"), "out": Path("y")}, "leave out --out"),
     ],
 )
 def test_bad_requests_for_the_command(name: str, options: dict[str, object], message: str) -> None:

@@ -68,6 +68,9 @@ def data(
         jobs: How many processes generate; as many as there are cores unless given.
     """
     if generate is not None:
+        others = {"--limit": limit, "--out": out, "--data": data, "--force": force or None}
+        if given := [name for name, value in others.items() if value is not None]:
+            raise PermnetError(f"--generate DIR makes all splits, whole: leave out {given[0]}")
         return _generate(benchmark, generate, labels or "shuffled", jobs)
     if jobs is not None:
         raise PermnetError("--jobs is for --generate DIR")
