@@ -440,6 +440,16 @@ def test_check_fails_when_the_table_does_not_follow(
     assert report(results, "--check") == 1
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("--json", "--check"), ("--check", "--checkpoints", "."), ("--json", "--checkpoints", ".")],
+)
+def test_two_different_things_are_not_done_at_once(results: Path, options, capsys) -> None:
+    put(results, "permneti-PI10-seed0", 0.5)
+    assert report(results, *options) == 2
+    assert f"{options[0]} and {options[1]} are two different things" in capsys.readouterr().err
+
+
 def test_the_table_of_the_readme_is_renewed_and_checked(results: Path) -> None:
     readme = results.parent / "README.md"
     readme.write_text("Mine.\n")

@@ -4,6 +4,7 @@ import sys
 from json import dumps
 from pathlib import Path
 
+from permnet.errors import PermnetError
 from permnet.report.content import sections
 from permnet.report.figures import read_figures, write_figures
 from permnet.report.markdown import markdown
@@ -42,12 +43,15 @@ def report(
         json: Print the rows of all tables as JSON and write nothing.
         check: Write nothing; fail if what is there does not follow from the results.
     """
+    wishes = {"--json": json, "--check": check, "--checkpoints": checkpoints is not None}
+    if len(given := [name for name, wish in wishes.items() if wish]) > 1:
+        raise PermnetError(f"{given[0]} and {given[1]} are two different things: choose one")
     collected = collect(results)
     if json:
         print(dumps([row.to_json() for row in collected.rows], indent=1, allow_nan=False))
         return 0
     figures = read_figures(results)
-    if checkpoints is not None and not check:
+    if checkpoints is not None:
         from permnet.report.measure import measure
 
         figures = dict(sorted((figures | measure(checkpoints)).items()))
