@@ -187,10 +187,12 @@ def test_ctrl_c_does_so_too_and_workers_do_not_hear_of_it(tmp_path: Path) -> Non
     assert worker.returncode == 0
 
 
+# A job in the background of a shell begins without SIGINT.
 KILLED = """
-import sys
+import signal, sys
 from pathlib import Path
 from tests.test_sweep import ENDLESS, run
+signal.signal(signal.SIGINT, signal.default_int_handler)
 run(ENDLESS, Path(sys.argv[1]))
 """
 ENDLESS = {"run0": replace(RUNS["run0"], train=replace(RUNS["run0"].train, epochs=10**6))}
