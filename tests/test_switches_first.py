@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.switch_flow import may_meet
-from permnet.switches import find, proof
+from permnet.switches import find, proof, regions
 from permnet.switches.find import find_switches
 from permnet.switches.graph import Graph
 from permnet.switches.regions import Walker
@@ -214,17 +214,36 @@ def test_a_comparison_made_again_is_not_an_optimisers():
     assert not Graph(function_of(code.format(""))).is_unoptimised
 
 
-def test_a_proof_that_is_too_long_is_not_begun_again_elsewhere(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [("MOST_RUNS", "more than 2 stretches of values"), ("MOST_PASSED", "more than 2 tests on")],
+)
+def test_a_proof_that_is_too_long_is_not_begun_again_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, limit: str, reason: str
+):
     code = "movzx eax, byte ptr [rdi]\nmov ecx, eax\ncmp al, 7\nje 11f\ncmp al, 9\nje 12f\n"
     code += "cmp al, 30\nje 13f\njmp 19f" + BLOCKS
     tried = []
     real = find.prove
     monkeypatch.setattr(find, "prove", lambda *given: tried.append(given) or real(*given))
-    monkeypatch.setattr(proof, "MOST_RUNS", 2)
+    monkeypatch.setattr(proof, limit, 2)
     (switch,) = find_switches(function_of(code))
-    assert (switch.status, switch.reason) == ("unproven", "more than 2 stretches of values")
+    assert switch.status == "unproven"
+    assert switch.reason.startswith(reason)
     region = next(Walker(tried[0][0]).regions())
     assert len(tried) == 1 < len([*claims(tried[0][0], region)])
+
+
+def test_a_chain_is_looked_at_from_each_of_its_tests_up_to_a_limit(monkeypatch: pytest.MonkeyPatch):
+    """Blocks that return: as the ifs of a chain they stand apart, but for the last few."""
+    tests = "".join(f"cmp edi, {3 * i}\nje {i + 1000}f\n" for i in range(12))
+    leaves = "".join(f"{i + 1000}: mov eax, {i}\nret\n" for i in range(12))
+    function = function_of(f"{tests}jmp 2000f\n{leaves}2000: xor eax, eax\nret\n")
+    walker = Walker(Graph(function))
+    (region,) = walker.regions()
+    monkeypatch.setattr(regions, "MOST_TESTED", walker._tested // 2)
+    assert region.head.address > 0
+    assert not [*Walker(Graph(function)).regions()]
 
 
 # Two copies of one switch: the second for what is read anew, or for what the first has left.

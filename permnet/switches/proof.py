@@ -26,6 +26,7 @@ from permnet.switches.named import Named
 from permnet.switches.whole import further_test, goes_on, test_before, tested_again, wider_test
 
 MOST_RUNS = 20_000
+MOST_PASSED = 2_000_000  # tests on the ways of all runs
 MOST_STEPS = 5_000  # of one run: the longest dispatch, and then some
 
 
@@ -43,7 +44,7 @@ def prove(graph: Graph, claim: Claim) -> None:
     known = known_registers(graph, claim)
     named = Named(graph, claim)
     ways: set[Way] = set()
-    x = runs = 0
+    x = runs = passed = 0
     while x <= last:
         runs += 1
         if runs > MOST_RUNS:
@@ -51,6 +52,9 @@ def prove(graph: Graph, claim: Claim) -> None:
         cpu, way, by_size = _run(graph, claim, known, x)
         target = way[-1]
         ways.add(way)
+        passed += len(way)
+        if passed > MOST_PASSED:
+            raise TooLongError(f"more than {MOST_PASSED} tests on the ways of all values")
         named.note(cpu, way, by_size)
         while x <= cpu.high:
             (_, end), wanted = expected[bisect_right(starts, x) - 1]

@@ -33,6 +33,7 @@ from permnet.switches.terms import Term, bits_of, value_of
 _OF_BITS = ("bt", "shl", "shr", "shlx", "shrx")
 MOST_ROUNDS = 50
 MOST_VISITS = 5_000
+MOST_TESTED = 4_000_000  # stretches of values, over all tests of a function: perl has 8,000
 MOST_AGAIN = 100  # visits of one test: more are a loop's, and each holds all that was written
 MOST_LABELS = 4096  # that lead to one block: more is a comparison of sizes, not a switch
 
@@ -99,6 +100,7 @@ class Walker:
         self._read = graph.function.binary.read_only
         # Registers are saved late where a dispatch needs none; locals of -O0 are no such thing.
         self._allowed = ("none",) if graph.is_unoptimised else ("none", "frame")
+        self._tested = 0
 
     def regions(self) -> Iterator[Region]:
         """In order of their first tests; one that is part of another is left out."""
@@ -143,8 +145,11 @@ class Walker:
         return found
 
     def region(self, head: BasicBlock) -> Region | None:
-        """The dispatch that begins in a block; None if it does not end in a test of a number."""
-        if not head.is_conditional:
+        """The dispatch that begins in a block; None if it does not end in a test of a number.
+
+        Nor where too much was looked at: from each test of a chain one may have to look at all.
+        """
+        if not head.is_conditional or self._tested > MOST_TESTED:
             return None
         state = state_at(self.graph, head)
         for instruction in head.code[:-1]:
@@ -238,6 +243,7 @@ class Walker:
         Where it follows another test it may also be a mere jump, or decided for all values that
         are left. Unoptimised dispatches are all in one piece.
         """
+        self._tested += len(edge.values)
         block = self.graph.tests_at(edge.target)
         if block is None or (self.graph.is_unoptimised and not follows):
             return None
