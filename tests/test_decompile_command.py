@@ -112,6 +112,15 @@ def test_what_nobody_declared_is_guessed_on_request(capsys, tmp_path: Path) -> N
     assert sum(row["verified"] for row in json.loads(out)["functions"]) == 2
 
 
+@pytest.mark.parametrize("options", [["--cc", "no-such-compiler"], ["--cflags=-no-such-flag"]])
+def test_without_a_compiler_there_is_nothing_to_compare(
+    capsys, file: Path, options: list[str]
+) -> None:
+    code, out, err = run(capsys, "--diff", *options, file)
+    assert (code, err.count("nothing is verified")) == (0, 1)
+    assert [line for line in out.splitlines() if "unverified" not in line and "//" in line] == []
+
+
 def test_json_has_no_differences(capsys, file: Path) -> None:
     assert "--diff" in one_error(capsys, "--diff", "--json", file)
 

@@ -100,10 +100,10 @@ def decompile(
         if used := guesses.keys() & {called(line) for f, _ in answered for line in f.tokens}:
             told = (text for name, text in guesses.items() if name in used)
             _warn(f"declared as their calls look: {' '.join(told)}")
-        doubtful = {i for i, (_, a) in enumerate(answered) if diff and not a.verified}
+        compared = diff and not pipeline.trouble
         texts = [
-            as_text(f, a, map, difference(f, a, compiler) if i in doubtful else ())
-            for i, (f, a) in enumerate(answered)
+            as_text(f, a, map, difference(f, a, compiler) if compared and not a.verified else ())
+            for f, a in answered
         ]
         text = as_json(answers) if json else "\n".join(texts)
         if file:

@@ -1,9 +1,11 @@
 """Prototypes for functions that nobody declared, from what their calls look like.
 
-mov     esi, 4
-mov     edi, eax                  int get(int, int);
-call    get
-mov     QWORD PTR -8[rbp], rax    long get(int, int);
+    mov     esi, 4
+    mov     edi, eax
+    call    get
+    mov     DWORD PTR -4[rbp], eax
+
+Two arguments of 32 bits and a result: `int get(int, int);`.
 """
 
 import re
@@ -21,10 +23,10 @@ _ARGUMENTS = ("di", "si", "dx", "cx", "8", "9")  # the registers for them, in or
 _TYPES = ("void", "char", "int", "long")  # the narrower first
 # What a register is a part of, and the type of its width.
 _REGISTERS = {
-    **{f"r{x}": (x, "long") for x in ("ax", "bx", *_ARGUMENTS)},
-    **{f"e{x}": (x, "int") for x in ("ax", "bx", *_ARGUMENTS[:4])},
+    **{f"r{x}": (x, "long") for x in ("ax", *_ARGUMENTS)},
+    **{f"e{x}": (x, "int") for x in ("ax", *_ARGUMENTS[:4])},
     **{f"r{x}d": (x, "int") for x in _ARGUMENTS[4:]},
-    **{f"{x[0]}l": (x, "char") for x in ("ax", "bx", "cx", "dx")},
+    **{f"{x[0]}l": (x, "char") for x in ("ax", "cx", "dx")},
     **{f"{x}l": (x, "char") for x in ("di", "si")},
     **{f"r{x}b": (x, "char") for x in _ARGUMENTS[4:]},
 }

@@ -13,7 +13,7 @@ from itertools import chain, repeat
 
 from permnet.decompiling.callees import called, guessed
 from permnet.decompiling.text import Function, Line
-from permnet.decompiling.toolchain import prototypes
+from permnet.decompiling.toolchain import prototypes, types_of
 from permnet.decompiling.verify import renumbered
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import shuffled
@@ -159,23 +159,13 @@ def _most_alike(name: str, declaration: str) -> str:
     >>> _most_alike("put", "void put ( long , char ) ;")
     'h2'
     """
-    types = _types(declaration)
+    types = types_of(declaration)
     found: dict[str, tuple[bool, int]] = {}
-    for trained, other in ((each, _types(text)) for each, text in prototypes(PRELUDE).items()):
+    for trained, other in ((each, types_of(text)) for each, text in prototypes(PRELUDE).items()):
         if len(types) == len(other):
             differing = sum(one != two for one, two in zip(types, other, strict=True))
             found[trained] = ((types[0] == "void") != (other[0] == "void"), differing)
     return min(found, key=found.__getitem__, default=name)
-
-
-def _types(declaration: str) -> list[str]:
-    """That of the result and those of the parameters.
-
-    >>> _types("int get ( long * , int ) ;")
-    ['int', 'long *', 'int']
-    """
-    head, parameters = declaration.removesuffix(" ) ;").split(" ( ")
-    return [head.rsplit(" ", 1)[0], *(each for each in parameters.split(" , ") if each != "void")]
 
 
 def _under_trained_names(tokens: list[str], stand_ins: Mapping[str, str]) -> list[str]:

@@ -87,9 +87,19 @@ def definitions(text: str) -> str:
 
 
 def _definition(declared: str) -> str:
-    head, types = declared.removesuffix(" ) ;").split(" ( ")
-    named = (f"{of} p{i}" for i, of in enumerate(types.split(" , ")) if of != "void")
-    return f"{head} ( {' , '.join(named) or 'void'} ) {{ }}"
+    _, *types = types_of(declared)
+    named = " , ".join(f"{of} p{i}" for i, of in enumerate(types)) or "void"
+    return f"{declared.partition(' ( ')[0]} ( {named} ) {{ }}"
+
+
+def types_of(declared: str) -> list[str]:
+    """Those of the result and of the parameters of one of `prototypes`.
+
+    >>> types_of("int get ( long * , int ) ;")
+    ['int', 'long *', 'int']
+    """
+    head, parameters = declared.removesuffix(" ) ;").split(" ( ")
+    return [head.rsplit(" ", 1)[0], *(each for each in parameters.split(" , ") if each != "void")]
 
 
 def prelude_with(text: str) -> str:
