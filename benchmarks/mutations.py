@@ -27,7 +27,7 @@ from permnet.provenance import provenance
 from permnet.tasks.switch.canonical import canonical, parse
 from permnet.tasks.switch.compiler import Stage, compile_c, find_compiler
 from permnet.tasks.switch.ctokens import PRELUDE, layout
-from permnet.tasks.switch.dataset import SETS, shipped
+from permnet.tasks.switch.dataset import CORE, shipped
 from permnet.tasks.switch.draw import Draw
 from permnet.tasks.switch.expressions import OutsideDomainError
 from permnet.tasks.switch.tree import tokens
@@ -80,7 +80,7 @@ def alterations(seed: str = "mutations") -> Iterator[Alteration]:
     """Altered programs of all shipped sets and kinds in turn."""
     pairs = (
         pair
-        for rows in zip(*(shipped(name).pairs() for name in SETS), strict=True)
+        for rows in zip(*(shipped(name).pairs() for name in CORE), strict=True)
         for pair in rows
     )
     for number, ((_, c), kind) in enumerate(zip(cycle(list(pairs)), cycle(KINDS), strict=False)):

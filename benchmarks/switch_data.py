@@ -28,8 +28,8 @@ from permnet.tasks.switch.canonical import canonical, parse
 from permnet.tasks.switch.compiler import BATCH, assemble, find_compiler
 from permnet.tasks.switch.ctokens import layout
 from permnet.tasks.switch.dataset import (
+    CORE,
     LEAST,
-    SETS,
     Labels,
     SwitchSplit,
     file_name,
@@ -46,7 +46,7 @@ from permnet.tasks.switch.tree import tokens
 from permnet.vocab import SPECIALS
 from tests.neighbours import edited
 
-DATA: tuple[tuple[str, Labels], ...] = (*((name, "shuffled") for name in SETS), ("switch-6", "raw"))
+DATA: tuple[tuple[str, Labels], ...] = (*((name, "shuffled") for name in CORE), ("switch-6", "raw"))
 LIMITS = (50, 100, 200, LEAST, 500, 1000)
 ROOM = 500
 """Reserved ids, so that none is short with any limit: how many are lent is what is asked."""
@@ -161,7 +161,7 @@ def neighbours(drawn: int) -> dict[str, int]:
     counts = dict.fromkeys(("programs", "forms", "shared", "rewritten", "changed"), 0)
     for number in range(drawn):
         draw = Draw(f"switch-data/{number}")
-        base = tuple(tokens(sample([*SETS.values()][number % len(SETS)], draw)))
+        base = tuple(tokens(sample([*CORE.values()][number % len(CORE)], draw)))
         form_of = dict(_forms(base, draw))
         programs = sorted({*form_of, *form_of.values()})
         made = dict(zip(programs, compiled(programs), strict=True))

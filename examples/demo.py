@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from permnet import resolve
-from permnet.decompiling.pipeline import Pipeline, shipped_decompiler
+from permnet.decompiling.pipeline import Pipeline, shipped_decompilers
 from permnet.decompiling.show import as_text
 from permnet.decompiling.text import functions
 
@@ -51,7 +51,7 @@ def show(title: str, text: str, console: Console) -> None:
 
 def main(*texts: str) -> None:
     console = Console(soft_wrap=True)
-    if not texts and shipped_decompiler():
+    if not texts and shipped_decompilers():
         show_appendix(console)
     for title, text in {t: t for t in texts}.items() if texts else QUESTIONS.items():
         show(title, text, console)

@@ -192,6 +192,24 @@ def load(name_or_folder: str | Path) -> Checkpoint:
     return Checkpoint(about.run, about.task, about.vocab, about.provenance, model)
 
 
+def begin_with(model: Seq2Seq, vocab: Vocab, trained: Checkpoint) -> None:
+    """Give a model the weights of a trained one; what is of a token follows the token's name.
+
+    Tokens that the other does not know keep what the model has for them.
+    """
+    theirs = trained.vocab
+    ids = {theirs.name(i): i for i in range(len(theirs))}
+    shared = [(i, ids[vocab.name(i)]) for i in range(len(vocab)) if vocab.name(i) in ids]
+    mine, other = torch.tensor(shared).T
+    weights = trained.model.state_dict()
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            if len(tensor) == len(vocab) and len(weights[name]) == len(theirs):
+                tensor[mine] = weights[name][other].to(tensor.device)
+            else:
+                tensor.copy_(weights[name])
+
+
 def _folder(name_or_folder: str | Path) -> Path:
     folder = find(name_or_folder)
     if folder.is_dir():

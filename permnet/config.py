@@ -89,6 +89,11 @@ class TrainConfig:
     """Epochs between evaluations on the validation split."""
     evaluate_limit: int = 10_000
     precision: Literal["tf32", "fp32", "bf16"] = "tf32"
+    start: str = ""
+    """A trained model of the same kind and size to begin with, by its name or folder.
+
+    Tokens that it does not know begin anew.
+    """
     seed: int = 0
 
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from permnet.batch import Batch, epoch
 from permnet.build import build
+from permnet.checkpoint import begin_with, load
 from permnet.config import Run
 from permnet.decode import Decoder
 from permnet.display import Display
@@ -84,6 +85,8 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(run.train.seed)
             self.model = build(run.model, self.vocab, bench.task)
+        if run.train.start:
+            begin_with(self.model, self.vocab, load(run.train.start))
         self.module = fabric.setup_module(self.model)
         self.decoders: list[Decoder] = []
         self.optimiser = Optimiser(self.model, run.train, fabric.device)

@@ -11,7 +11,7 @@ from permnet.decompiling.question import ask
 from permnet.decompiling.text import Function, functions
 from permnet.models.base import Seq2Seq
 from permnet.models.decompiler import DecompilerStep, Reads
-from permnet.tasks.switch.dataset import SETS, shipped
+from permnet.tasks.switch.dataset import CORE, shipped
 from permnet.tasks.switch.terse import UNSAID, terse
 from permnet.vocab import EOS, PAD, Vocab
 
@@ -74,7 +74,7 @@ class TableModel(Seq2Seq):
 def vocabulary() -> Vocab:
     """All words of the shipped sets, and the numbers that are not rare: the others are lent."""
     counts: dict[str, int] = {}
-    for name in SETS:
+    for name in CORE:
         for pair in shipped(name).pairs():
             for token in (*pair[0], *pair[1]):
                 counts[token] = counts.get(token, 0) + 1

@@ -17,7 +17,7 @@ from permnet.batch import Batch, pad
 from permnet.checkpoint import save
 from permnet.config import ModelConfig, Run
 from permnet.decompiling.answer import Answerer, batches, token_lines
-from permnet.decompiling.pipeline import Pipeline, shipped_decompiler
+from permnet.decompiling.pipeline import Pipeline, shipped_decompilers
 from permnet.decompiling.question import ask
 from permnet.decompiling.text import functions
 from permnet.decompiling.toolchain import Compiler, prelude_with
@@ -30,7 +30,7 @@ from permnet.tasks.switch.reading import MEANS, as_read
 from permnet.tasks.switch.skeleton import skeleton
 from permnet.tasks.switch.terse import terse
 from permnet.vocab import EOS, PAD, Vocab
-from tests.table_model import REST, knowing, vocabulary, wrong
+from tests.table_model import REST, TableModel, knowing, vocabulary, wrong
 
 PROGRAMS = {f"part{i}": c for i, (_, c) in enumerate(list(shipped("switch-10").pairs())[:6])}
 TEXT = compile_c(
@@ -74,6 +74,54 @@ def test_the_first_candidate_that_verifies_wins() -> None:
     for count in (1, 2, 3):  # the right one is the third
         (found,) = knowing(TEXT, answers, n_best=count).each(functions(TEXT)[:1])
         assert found.verified == (found.c == right.c) == (count == 3)
+
+
+def test_another_model_is_asked_what_the_first_has_no_verified_answer_to() -> None:
+    c, other_c = PROGRAMS["part0"], PROGRAMS["part1"]
+    first = knowing(TEXT, {"part0": [c], "part1": [wrong(other_c)], "part2": [["int"]]})
+    second = knowing(TEXT, {"part0": [wrong(c)], "part1": [other_c], "part2": [["long"]]})
+    first.others = [second.answerer]
+    asked: list[int] = []
+    greedy = second.answerer.greedy
+    second.answerer.greedy = lambda questions: asked.append(len(questions)) or greedy(questions)
+    found = first.each(functions(TEXT)[:3])
+    assert asked == [2]
+    assert [one.verified for one in found] == [True, True, False]
+    assert [one.c for one in found] == [named("part0"), named("part1"), "int\n"]
+
+
+def test_what_one_model_cannot_read_another_may() -> None:
+    text = TEXT.replace("\tpush\trbp", "\tneg\teax\n\tpush\trbp", 1)
+    (function, *_) = functions(text)
+    first, second = knowing(text, {}), knowing(TEXT, {"part0": [PROGRAMS["part0"]]})
+    refused = first.each([function])[0].error
+    first.others = [second.answerer]
+    assert first.each([function])[0].error == refused
+    knows = TableModel(Vocab((*vocabulary().tokens, "neg"), reserved=32))
+    knows.learn(function, [PROGRAMS["part0"]], PRELUDE)
+    first.others = [Answerer(knows, knows.vocab)]
+    (found,) = first.each([function])
+    assert (found.error, found.verified) == (None, False)  # without `neg` it is another function
+    assert found.c == named("part0")
+
+
+def test_shifts_by_one_are_read_by_models_of_the_wide_language(vocab: Vocab) -> None:
+    shift = "\tsar\tDWORD PTR -4[rbp]\n"
+    (function,) = functions(f"f:\n\tcmp\teax, 3\n\tje\t.L2\n{shift}.L2:\n\tret\n")
+    with pytest.raises(PermnetError, match="shifts by 1: the model reads shifts by 2 and more"):
+        ask(function, vocab)
+    wide = Vocab((*vocab.tokens, "unsigned"), reserved=32)
+    one = ask(function, wide)
+    (counted,) = functions(f"f:\n\tcmp\teax, 3\n\tje\t.L2\n{shift[:-1]}, 1\n.L2:\n\tret\n")
+    assert ask(counted, wide).ids == one.ids
+
+
+def test_a_model_is_asked_about_calls_that_it_knows(vocab: Vocab) -> None:
+    (function,) = functions("f:\n\tcmp\teax, 3\n\tje\t.L2\n\tcall\tit\n.L2:\n\tret\n")
+    prelude = prelude_with("int it(void);")
+    assert [*ask(function, vocab, prelude).names] == ["h0"]
+    wide = Vocab((*vocab.tokens, "g4@PLT"), reserved=32)
+    assert [*ask(function, wide, prelude).names] == ["g4"]
 
 
 @pytest.mark.parametrize("count", [0, -1, 101])
@@ -443,7 +491,7 @@ def test_other_models_and_none_are_refused(tmp_path, monkeypatch) -> None:
     with pytest.raises(PermnetError, match=r"config\.json is missing: \. is not a checkpoint"):
         Pipeline.load("")  # such as a shell's unset variable
     monkeypatch.setattr("permnet.decompiling.pipeline.shipped", lambda: ["PI1-4"])
-    assert shipped_decompiler() is None
+    assert shipped_decompilers() == []
     with pytest.raises(PermnetError, match=r"no trained decompiler comes .* --model FOLDER"):
         Pipeline.load()
     with pytest.raises(PermnetError, match="there is no function in the text"):

@@ -40,7 +40,7 @@ def test_gcc_s_own_spelling_stays_as_it_is() -> None:
 
 def test_att_becomes_intel() -> None:
     intel, att = flat(made(FLAGS)), flat(made(ATT))
-    assert len(intel) == 60
+    assert len(intel) == 80
     assert intel == att
 
 

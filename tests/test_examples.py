@@ -43,7 +43,7 @@ def demo(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_demo_shows_puzzles(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(demo(monkeypatch), "shipped_decompiler", lambda: None)
+    monkeypatch.setattr(demo(monkeypatch), "shipped_decompilers", list)
     demo(monkeypatch).main()
     shown = capsys.readouterr().out
     assert "b c a" in shown.split("answer")[2]
@@ -54,7 +54,7 @@ def test_the_demo_leads_with_the_appendix(monkeypatch, capsys) -> None:
     text, c = ((EXAMPLES / f"appendix.{kind}").read_text() for kind in "sc")
     known = knowing(text, {"appendix": [lex(c.replace("appendix", "f"))]})
     module = demo(monkeypatch)
-    monkeypatch.setattr(module, "shipped_decompiler", lambda: "known")
+    monkeypatch.setattr(module, "shipped_decompilers", lambda: ["known"])
     monkeypatch.setattr(module.Pipeline, "load", lambda: known)
     module.main()
     shown = capsys.readouterr().out

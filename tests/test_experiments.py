@@ -16,7 +16,7 @@ from permnet.experiments.tables import PERMNETS
 from permnet.tasks.benchmarks import benchmark
 from permnet.tasks.dispatch import DISPATCH
 from permnet.tasks.switch.benchmark import is_switch, switch_benchmark
-from permnet.tasks.switch.dataset import vocabulary
+from permnet.tasks.switch.dataset import WIDE, vocabulary
 from permnet.train import check
 from permnet.vocab import Vocab
 
@@ -67,6 +67,8 @@ def test_both_decompilers_have_the_same_size_data_budget_and_number_of_rates() -
     for sweep in ("switch", "switch-rates", "switch-long"):
         runs = SWEEPS[sweep]
         for name, run in runs.items():
+            if run.benchmark == WIDE:  # one is trained on it, to ship
+                continue
             other = "decompiler" if run.model.name == "copy-decompiler" else "copy-decompiler"
             twin = runs[name.replace(run.model.name, other, 1)]
             ours = other == "decompiler"

@@ -36,6 +36,7 @@ SHA256 = {
     ("switch-6", "shuffled"): "0c62d445a8081a981e614c56e410389b78e494c9459502b078e050413d164406",
     ("switch-10", "shuffled"): "6fac21ca737459866d257a78b69e371bba81675c4403d813c7208d138f7fdfae",
     ("switch-20", "shuffled"): "80d523cd3b4084074d4f6558f41b4582525fc4a3e85bee89bf0b62e01e7bebab",
+    ("switch-wide", "shuffled"): "5ae14b6694cc5078897ad8ef75db83dcc391379d60ee8adadd0351e0459d8f78",
     ("switch-6", "raw"): "b414d7e3cee659529a3a3c81638f54abd777c77982ec06ed7b53b3b589170aab",
 }
 
@@ -301,7 +302,7 @@ def test_the_command_generates(
         ("switch-10", {"limit": 0}, "limit is 1 to 1000"),
         ("switch-10", {"data": Path("nowhere")}, "there is no nowhere/switch-10-shuffled-test.npz"),
         ("switch-7", {}, "did you mean switch-6"),
-        ("PI20", {"labels": "raw"}, "are for switch-6, switch-10, switch-20, not PI20"),
+        ("PI20", {"labels": "raw"}, "switch-20, switch-wide, not PI20"),
         ("PI20", {"generate": Path("x")}, "--generate is for switch-6"),
         ("switch-6", {"jobs": 2}, "--jobs is for --generate DIR"),
         ("PI20", {"generate": Path("x"), "limit": 1}, "makes all splits, whole: .* --limit"),

@@ -1,7 +1,7 @@
 """The tables of docs/switch.md say what was measured."""
 
 from benchmarks.switch_data import DATA, LIMITS, measure_set, neighbours
-from permnet.tasks.switch.dataset import LEAST, SETS, shipped
+from permnet.tasks.switch.dataset import CORE, LEAST, shipped
 from permnet.tasks.switch.generate import generate
 from tests.pages import ROOT, results, table
 
@@ -17,7 +17,7 @@ def test_the_data_are_those_that_ship() -> None:
 
 
 def test_properties() -> None:
-    around, recompiled = FOUND["neighbours"], [ROWS[name]["recompiled"] for name in SETS]
+    around, recompiled = FOUND["neighbours"], [ROWS[name]["recompiled"] for name in CORE]
     count, same = (sum(row[key] for row in recompiled) for key in ("count", "same"))
     assert [row[1:] for row in table(PAGE, "properties")] == [
         [f"the {count:,} test examples", str(count - same)],
@@ -54,7 +54,7 @@ def test_unseen_tokens() -> None:
 
 
 def test_limits() -> None:
-    columns = [ROWS[name]["limits"] for name in SETS]
+    columns = [ROWS[name]["limits"] for name in CORE]
     assert table(PAGE, "limits") == [
         [f"{least:,}", *(f"{found['tokens']:,}; {found['outputs']:,}" for found in at)]
         for least, *at in zip(LIMITS, *columns, strict=True)

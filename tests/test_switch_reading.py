@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from permnet.tasks.switch.dataset import SETS, build, shipped, vocabulary
+from permnet.tasks.switch.dataset import CORE, build, shipped, vocabulary
 from permnet.tasks.switch.reading import MEANS, as_read
 from permnet.vocab import EOS, SOS, Vocab
 
@@ -108,7 +108,7 @@ def test_a_split_is_encoded_as_it_is_read(rows: list[list[str]]) -> None:
         assert older.decode(ids[1:-1], given_out) == as_read(row, spelled=False)[0]
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", CORE)
 def test_the_labels_of_the_shipped_functions_can_be_pointed_at(name: str) -> None:
     count: Counter[str] = Counter()
     for assembly, c in shipped(name).pairs():

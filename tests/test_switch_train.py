@@ -426,3 +426,46 @@ def test_presets_grow_towards_their_set(name: str) -> None:
     run = PRESETS[name]
     lengths = (0, *run.train.grow, switch_benchmark(run.benchmark).task.longest)
     assert all(a < b for a, b in itertools.pairwise(lengths))
+
+
+# ---- beginning with another model's weights ------------------------------------------------------
+
+
+def test_a_run_begins_with_a_trained_model_and_new_tokens_anew(
+    folder: Path, tmp_path: Path
+) -> None:
+    do(small(), tmp_path / "first", folder)
+    first = load(tmp_path / "first" / "last")
+    # A step at such a rate leaves the weights as they are.
+    still = small(name="switch-6-raw", start=str(tmp_path / "first" / "last"), rate=1e-12, epochs=1)
+    do(still, tmp_path / "second", folder)
+    do(replace(still, train=replace(still.train, start="")), tmp_path / "alone", folder)
+    second, alone = (load(tmp_path / name / "last") for name in ("second", "alone"))
+    assert first.vocab != second.vocab == alone.vocab
+    known = {first.vocab.name(i): i for i in range(len(first.vocab))}
+    names = [second.vocab.name(i) for i in range(len(second.vocab))]
+    assert 0 < sum(name not in known for name in names) < len(names) / 2
+    for row, name in enumerate(names):
+        theirs, row_of = (first, known[name]) if name in known else (alone, row)
+        for part in ("embedding.weight", "generate.weight", "generate.bias"):
+            expected = theirs.model.state_dict()[part][row_of]
+            assert torch.allclose(second.model.state_dict()[part][row], expected, atol=1e-9)
+    for part, weights in first.model.state_dict().items():
+        if len(weights) != len(first.vocab):
+            assert torch.allclose(second.model.state_dict()[part], weights, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("PI10", "train.start is a model such as this run's"),
+        ("switch-20", "train.start is a model such as this run's"),
+        ("no-such-model", "unknown model or folder 'no-such-model'"),
+    ],
+)
+def test_a_model_of_another_kind_is_nothing_to_begin_with(
+    given: str, reason: str, folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(PermnetError, match=reason):
+        do(small(start=given), tmp_path / "run", folder)
+    assert not (tmp_path / "run").exists()

@@ -1,11 +1,13 @@
-"""From functions to verified C: greedy answers first, more candidates only where they fail."""
+"""From functions to verified C: greedy answers first, more candidates only where they fail, and
+where those fail, too, another model.
+"""
 
 import re
 import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from permnet.decompiling.toolchain import KEYWORD, Compiler, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import LABEL_NAMES
 from permnet.tasks.switch.ctokens import layout
+from permnet.tasks.switch.dataset import WIDE
 from permnet.tasks.switch.skeleton import Skeleton, skeleton
 from permnet.tasks.switch.terse import UNSAID, in_full
 
@@ -58,7 +61,9 @@ def decompile(
     n_best: int = N_BEST,
     compiler: Compiler | None = None,
 ) -> list[Decompiled]:
-    """The C of each function of an assembly text, from a shipped model or a checkpoint's folder.
+    """The C of each function of an assembly text.
+
+    From the shipped models, one of them, or that of a checkpoint's folder.
 
     permnet.decompile(Path("f.s").read_text())[0].c
     """
@@ -77,14 +82,21 @@ def decompile(
 
 
 class Pipeline:
-    """A model, a compiler and how many candidates to try."""
+    """A model, a compiler and how many candidates to try.
+
+    `others` are models that are asked, in order, what the one before has no verified answer to.
+    """
 
     def __init__(
-        self, answerer: Answerer, n_best: int = N_BEST, compiler: Compiler | None = None
+        self,
+        answerer: Answerer,
+        n_best: int = N_BEST,
+        compiler: Compiler | None = None,
+        others: Sequence[Answerer] = (),
     ) -> None:
         if not 1 <= n_best <= 100:
             raise PermnetError(f"n-best is 1 to 100, not {n_best}")
-        self.answerer, self.n_best = answerer, n_best
+        self.answerer, self.others, self.n_best = answerer, others, n_best
         self.compiler = compiler or Compiler()
         self.trouble: str | None = None
         """Why nothing is verified, where the compiler is missing or can compile nothing."""
@@ -100,13 +112,17 @@ class Pipeline:
         n_best: int = N_BEST,
         compiler: Compiler | None = None,
     ) -> "Pipeline":
-        """With a shipped model, or that of a checkpoint's folder."""
-        if model is None:
-            model = shipped_decompiler()
-        if model is None:
+        """With the shipped models, one of them, or that of a checkpoint's folder."""
+        models = shipped_decompilers() if model is None else [model]
+        if not models:
             raise PermnetError(
                 "no trained decompiler comes with this copy: add --model FOLDER with a checkpoint"
             )
+        answerer, *others = map(cls._answerer, models)
+        return cls(answerer, n_best, compiler, others)
+
+    @staticmethod
+    def _answerer(model: str | Path) -> Answerer:
         checkpoint = load(model)
         if checkpoint.run.model.name not in MODELS:
             raise PermnetError(
@@ -121,21 +137,31 @@ class Pipeline:
                 f"{model} was trained on labels as gcc numbers them, and would count instead of "
                 "following jumps: choose a model of shuffled labels"
             )
-        return cls(Answerer(checkpoint.model, checkpoint.vocab), n_best, compiler)
+        return Answerer(checkpoint.model, checkpoint.vocab)
 
     def each(self, functions: Sequence[Function]) -> list[Decompiled]:
         """Every function's C, or why it was refused, in order."""
+        found = self._answers(self.answerer, functions)
+        for other in self.others:
+            rest = [i for i, one in enumerate(found) if not one.verified]
+            second = self._answers(other, [functions[i] for i in rest])
+            for i, answer in zip(rest, second, strict=True):
+                found[i] = _better(found[i], answer)
+        return found
+
+    def _answers(self, answerer: Answerer, functions: Sequence[Function]) -> list[Decompiled]:
+        """What one model makes of them."""
         found: dict[int, Decompiled] = {}
         questions: dict[int, Question] = {}
         for i, function in enumerate(functions):
             try:
-                questions[i] = ask(function, self.answerer.vocab, self.compiler.prelude)
+                questions[i] = ask(function, answerer.vocab, self.compiler.prelude)
             except PermnetError as error:
                 reason = f"outside the domain of the model: {error}"
                 found[i] = Decompiled(function.file, function.name, error=reason)
         order, asked = list(questions), list(questions.values())
         for rows in batches(asked):
-            answered = self._batch([asked[row] for row in rows])
+            answered = self._batch(answerer, [asked[row] for row in rows])
             found.update(zip((order[row] for row in rows), answered, strict=True))
         return [found[i] for i in range(len(functions))]
 
@@ -152,16 +178,16 @@ class Pipeline:
             for answer, verdict in zip(answers, verdicts, strict=True)
         ]
 
-    def _batch(self, questions: list[Question]) -> list[Decompiled]:
+    def _batch(self, answerer: Answerer, questions: list[Question]) -> list[Decompiled]:
         began = time.perf_counter()
-        answers, search = self.answerer.greedy(questions)
+        answers, search = answerer.greedy(questions)
         verdicts = self._verify([(q, a.c) for q, a in zip(questions, answers, strict=True)])
         seconds = [(time.perf_counter() - began) / len(questions)] * len(questions)
         doubtful = [i for i, verdict in enumerate(verdicts) if not verdict]
         if doubtful and not self.trouble:
             began = time.perf_counter()
-            found = self._second_look(questions, doubtful, search)
-            retold = self.answerer.retold([questions[i] for i in found], [*found.values()])
+            found = self._second_look(answerer, questions, doubtful, search)
+            retold = answerer.retold([questions[i] for i in found], [*found.values()])
             for i, answer in zip(found, retold, strict=True):
                 answers[i], verdicts[i] = answer, True
             for i in doubtful:
@@ -172,7 +198,11 @@ class Pipeline:
         ]
 
     def _second_look(
-        self, questions: list[Question], doubtful: list[int], search: Deviations
+        self,
+        answerer: Answerer,
+        questions: list[Question],
+        doubtful: list[int],
+        search: Deviations,
     ) -> dict[int, list[int]]:
         """The ids of the first further answer that verifies, for those that have one."""
         right: dict[int, list[int]] = {}
@@ -182,7 +212,7 @@ class Pipeline:
             if not found:
                 break
             tried += max(Counter(i for i, _ in found).values())
-            said = [questions[i].read(ids, self.answerer.vocab) for i, ids in found]
+            said = [questions[i].read(ids, answerer.vocab) for i, ids in found]
             full = [(questions[i], in_full(s)[0]) for (i, _), s in zip(found, said, strict=True)]
             for (i, ids), verdict in zip(found, self._verify(full), strict=True):
                 if verdict:
@@ -220,10 +250,17 @@ class Pipeline:
         )
 
 
-def shipped_decompiler() -> str | None:
-    """The name of the decompiler that comes with the package, if one does."""
-    kinds = {describe(name).run.model.name: name for name in reversed(shipped())}
-    return next((kinds[kind] for kind in MODELS if kind in kinds), None)
+def shipped_decompilers() -> list[str]:
+    """The names of the decompilers that come with the package, the one to ask first at first."""
+    runs = {name: describe(name).run for name in shipped()}
+    names = [name for name, run in runs.items() if run.model.name in MODELS]
+    return sorted(names, key=lambda name: runs[name].benchmark != WIDE)
+
+
+def _better(one: Decompiled, other: Decompiled) -> Decompiled:
+    """Of what two models make of a function, the first unverified, which knows the more of C."""
+    chosen = other if other.verified or (one.c is None and other.c is not None) else one
+    return replace(chosen, seconds=round(one.seconds + other.seconds, 4))
 
 
 def _prototype(c: Sequence[str]) -> str:

@@ -29,6 +29,8 @@ _REGISTER = re.compile(
     r"[re]?(?:[abcd]x|[sd]i|[sb]p)|r(?:[89]|1[0-5])[dwb]?|[abcd][lh]|[sd]il|[sb]pl"
 )
 _JUMP = re.compile(r"j[a-z]+")
+_SHIFTS = ("sal", "shl", "sar", "shr")
+_OF_WIDE = "unsigned"  # a word of C that tells models of the wide language from others
 _PLT = "@PLT"
 
 
@@ -59,14 +61,14 @@ def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
     _check_instructions(lines, vocab)
     _check_jumps(lines)
     _check_words(lines, vocab)
-    _check_shifts(lines)
-    stand_ins = _stand_ins(function, lines, prelude)
+    _check_shifts(lines, vocab)
+    stand_ins = _stand_ins(function, lines, prelude, vocab)
     tokens, numbers = [], []
     names: dict[str, list[str]] = {}
     for line in lines:
         if (name := called(line.tokens)) is not None:
             names.setdefault(stand_ins[name], []).append(name)
-        asked = _under_trained_names(line.tokens, stand_ins)
+        asked = _under_trained_names(_without_one(line.tokens), stand_ins)
         tokens += asked
         numbers += [line.number] * len(asked)
     if len(tokens) > LONGEST:
@@ -121,11 +123,19 @@ def _check_jumps(lines: list[Line]) -> None:
         raise PermnetError("it has no conditional jump, and so no switch")
 
 
-def _check_shifts(lines: list[Line]) -> None:
-    """A shift by 1 has no count: words that the model knows, in an order that it never saw."""
+def _without_one(tokens: list[str]) -> list[str]:
+    """A shift by 1 as gcc writes it, without a count."""
+    return tokens[:-1] if tokens[0] in _SHIFTS and tokens[-1] == "1" else tokens
+
+
+def _check_shifts(lines: list[Line], vocab: Vocab) -> None:
+    """A shift by 1 is known to models of the wide language only."""
     for line in lines:
-        if line.tokens[0] in ("sal", "shl", "sar", "shr") and not (
-            line.tokens[-1] == "cl" or _NUMBER.fullmatch(line.tokens[-1])
+        tokens = _without_one(line.tokens)
+        if (
+            tokens[0] in _SHIFTS
+            and _OF_WIDE not in vocab
+            and not (tokens[-1] == "cl" or _NUMBER.fullmatch(tokens[-1]))
         ):
             raise PermnetError(
                 f"`{line.text[:80]}` in line {line.number} shifts by 1: the model reads shifts "
@@ -133,7 +143,7 @@ def _check_shifts(lines: list[Line]) -> None:
             )
 
 
-def _stand_ins(function: Function, lines: list[Line], prelude: str) -> dict[str, str]:
+def _stand_ins(function: Function, lines: list[Line], prelude: str, vocab: Vocab) -> dict[str, str]:
     """For each function that is called the one of the training data that is most alike."""
     declared = prototypes(prelude)
     found: dict[str, str] = {}
@@ -149,20 +159,20 @@ def _stand_ins(function: Function, lines: list[Line], prelude: str) -> dict[str,
                 f"'{guessed([function], declared).get(name, 'int get(int);')}' with its types, or "
                 "--guess"
             )
-        found[name] = _most_alike(name, declared[name])
+        found[name] = _most_alike(name, declared[name], vocab)
     return found
 
 
-def _most_alike(name: str, declaration: str) -> str:
+def _most_alike(name: str, declaration: str, vocab: Vocab) -> str:
     """With as many parameters, and a result or none; if there is none, the function itself.
 
-    >>> _most_alike("put", "void put ( long , char ) ;")
+    >>> _most_alike("put", "void put ( long , char ) ;", Vocab(("g1@PLT", "h2@PLT")))
     'h2'
     """
     types = types_of(declaration)
     found: dict[str, tuple[bool, int]] = {}
     for trained, other in ((each, types_of(text)) for each, text in prototypes(PRELUDE).items()):
-        if len(types) == len(other):
+        if len(types) == len(other) and trained + _PLT in vocab:
             differing = sum(one != two for one, two in zip(types, other, strict=True))
             found[trained] = ((types[0] == "void") != (other[0] == "void"), differing)
     return min(found, key=found.__getitem__, default=name)

@@ -18,9 +18,10 @@ from permnet.tasks.switch.compiler import BATCH, Stage, compile_each, find_compi
 from permnet.tasks.switch.ctokens import layout
 
 _TOKEN = re.compile(
-    r"int|long|char|void|switch|case|default|break|return|if|else|[pv][0-9]|a0|-?[0-9]{1,10}"
-    r"|[(){}\[\],;:>]|[-+*&|^]=?|(?:<<|>>)=?|=|==|!=|<="
+    r"int|long|char|unsigned|void|switch|case|default|break|return|if|else|[pv][0-9]|a0"
+    r"|-?[0-9]{1,10}|[(){}\[\],;:~]|[-+*/%&|^=!<>]=|(?:<<|>>)=?|[-+*/%&|^=<>]|&&|\|\|"
 )
+_OTHER_SPELLINGS = (("%", ":"), ("<", ":"))  # side by side these are `#` and `[`
 C = Sequence[str]
 """A function `f` as tokens."""
 
@@ -77,6 +78,8 @@ def acceptable(c: C, callable: Iterable[str]) -> bool:
     if len(c) < 2 or c[1] != "f" or c[-1] != "}":
         return False
     if not all(token in names or _TOKEN.fullmatch(token) for token in (c[0], *c[2:])):
+        return False
+    if any(pair in _OTHER_SPELLINGS for pair in pairwise(c)):
         return False
     depth = 0
     for at, token in enumerate(c):

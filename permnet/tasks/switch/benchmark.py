@@ -1,7 +1,7 @@
 """The switch sets as benchmarks: named, with the splits that lie in a folder or in the package.
 
-`switch-20` has shuffled labels, `switch-6-raw` those of gcc. `switch-dispatch` asks for the labels
-of each block instead of C (permnet/switches/model_tokens.py).
+`switch-20` has shuffled labels, `switch-6-raw` those of gcc; `switch-wide` is C as people write it.
+`switch-dispatch` asks for the labels of each block instead of C (permnet/switches/model_tokens.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +15,7 @@ from permnet.errors import PermnetError, unknown
 from permnet.tasks.dispatch import DISPATCH, MOST_ADDRESSES, partition
 from permnet.tasks.switch.assembly import is_label
 from permnet.tasks.switch.dataset import (
+    CORE,
     LABELS,
     SETS,
     SHIPPED,
@@ -115,10 +116,8 @@ def scored_on(name: str) -> list[str]:
     return [
         other
         for other, key in NAMES.items()
-        if key[0] in SETS
-        and key[1] == labels
-        and SETS[key[0]] <= SETS[of_set]
-        and (other == name or key in SHIPPED)
+        if other == name
+        or (key[0] in CORE and CORE[key[0]] <= SETS[of_set] and key[1] == labels and key in SHIPPED)
     ]
 
 

@@ -17,7 +17,9 @@ from permnet.errors import PermnetError
 
 # What programs may call; the compiler sees it first.
 PRELUDE = (
-    "int g0(int); int g1(int, int); long g2(long); void h0(void); void h1(int); void h2(int, int);"
+    "int g0(int); int g1(int, int); long g2(long); void h0(void); void h1(int); void h2(int, int); "
+    # Only what wide.py writes calls these.
+    "int g3(int, int, int); int g4(void); long g5(long, long); void h3(int, int, int);"
 )
 
 _TOKEN = re.compile(
@@ -26,7 +28,7 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 _KEYWORDS = {"if", "switch", "return", "case", "else"}
-_TYPES = {"char", "int", "long", "void"}
+_TYPES = {"char", "int", "long", "unsigned", "void"}
 
 
 def lex(text: str) -> list[str]:

@@ -25,7 +25,9 @@ from permnet.vocab import EOS, SOS, SPECIALS, Vocab
 
 Labels = Literal["shuffled", "raw"]
 LABELS: tuple[Labels, ...] = get_args(Labels)
-SETS = {"switch-6": 6, "switch-10": 10, "switch-20": 20}  # name: most labels of a switch
+CORE = {"switch-6": 6, "switch-10": 10, "switch-20": 20}  # name: most labels of a switch
+WIDE = "switch-wide"
+SETS = {**CORE, WIDE: 20}
 LEAST = 300
 """How often a number occurs in a training split that has a place in the vocabulary."""
 SHIPPED = (*((name, "shuffled") for name in SETS), ("switch-6", "raw"))

@@ -17,13 +17,14 @@ from pathlib import Path
 
 from permnet.ending import pool
 from permnet.errors import PermnetError, unknown
-from permnet.tasks.switch import tree
+from permnet.tasks.switch import program, tree, wide
 from permnet.tasks.switch.assembly import alone, renumbered, shuffled
 from permnet.tasks.switch.compiler import BATCH, assemble, find_compiler
 from permnet.tasks.switch.ctokens import layout
 from permnet.tasks.switch.dataset import (
     LABELS,
     SETS,
+    WIDE,
     Labels,
     Pair,
     build,
@@ -32,7 +33,7 @@ from permnet.tasks.switch.dataset import (
     vocabulary,
 )
 from permnet.tasks.switch.draw import Draw
-from permnet.tasks.switch.program import sample
+from permnet.tasks.switch.tree import Node
 
 VERSION = 1
 # In the order in which they are de-duplicated: the test split does not depend on the others.
@@ -108,19 +109,23 @@ def _path(folder: Path, part: Part) -> Path:
 def _make_part(name: str, folder: Path, part: Part) -> None:
     """Draw and compile the candidates of one part: tokens of assembly, labels raw, and of C."""
     split, numbers = part
-    programs = [tree.tokens(sample(SETS[name], Draw(_seed(name, split, i)))) for i in numbers]
-    compiled = assemble([layout(program) for program in programs])
+    drawn = [tree.tokens(_sample(name, Draw(_seed(name, split, i)))) for i in numbers]
+    compiled = assemble([layout(c) for c in drawn])
     rows = []
-    for program, lines in zip(programs, compiled, strict=True):
+    for c, lines in zip(drawn, compiled, strict=True):
         if lines is None:
-            raise PermnetError(f"gcc refuses or cannot finish:\n{layout(program)}")
-        bare_return = "return ;" in " ".join(program)
-        rows.append((alone(chain.from_iterable(lines), bare_return), program))
+            raise PermnetError(f"gcc refuses or cannot finish:\n{layout(c)}")
+        bare_return = "return ;" in " ".join(c)
+        rows.append((alone(chain.from_iterable(lines), bare_return), c))
     text = json.dumps({"compiler": find_compiler()[1], "rows": rows})
     path = _path(folder, part)
     partial_path = path.with_suffix(f".{os.getpid()}")
     partial_path.write_bytes(gzip.compress(text.encode(), compresslevel=1))
     partial_path.replace(path)
+
+
+def _sample(name: str, draw: Draw) -> Node:
+    return wide.sample(draw) if name == WIDE else program.sample(SETS[name], draw)
 
 
 def _read_part(name: str, folder: Path, part: Part) -> list[Pair]:

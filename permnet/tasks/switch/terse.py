@@ -13,6 +13,7 @@ jump leaves the switch or the function: all of it is known by following a label.
 - labels of one block stand as the assembly compares with them, not in ascending order: many
   numbers are names to a model, and which of two is the less it cannot know;
 - `default` is the label that is jumped to for all other numbers;
+- a last block that just ends has `,` behind it, and one of nothing but `break` is `;`;
 - `return` is `ret`, which stands in the assembly where the jump leads;
 - where a `return` returns nothing, it and `break` are the same instruction, a jump: in such
   functions both are said as the label that they jump to. The one that `break` leads to stands once
@@ -40,11 +41,13 @@ _FELL = ","
 
 def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
     """Canonical C as models write it; the assembly is what gcc makes of it, as models read it."""
-    jumps, default = _jumps(c, assembly), _default(assembly)
+    jumps, default = _jumps(c, assembly), _default(c, assembly)
     said: list[str] = []
     statement, colon = "", ":"  # the first word of the statement at hand
-    closing = _end_of_switch(c) if jumps else len(c)
+    closing = _end_of_switch(c)
     for i, token in enumerate(c):
+        if i == closing and statement not in ("break", "return"):
+            said.append(_FELL)
         if i and c[i - 1] in _BEFORE_STATEMENT:
             if token in ("case", "default") and c[i - 1] in (";", "}"):
                 colon = ":" if statement in ("break", "return") else _FELL
@@ -52,13 +55,14 @@ def terse(c: Sequence[str], assembly: Sequence[str]) -> list[str]:
         if token == ":":
             said.append(colon)
             colon = ":"
-        elif token in jumps:
-            if token == "return" or i + 2 != closing:  # the last block's `break` is no jump
-                said.append(jumps[token])
+        elif token in jumps and (token == "return" or i + 2 != closing):
+            said.append(jumps[token])  # the last block's `break` is no jump
         elif token == "default":
             said.append(default)
         elif token == "return":
             said.append("ret")
+        elif token == "break" and c[i - 1] == ":":
+            said.append(";")
         elif token not in UNSAID and not (token == ";" and statement in ("break", *jumps)):
             said.append(token)
         if i == closing and jumps.get("break") in said:
@@ -97,17 +101,27 @@ def _compared(label: str, assembly: Sequence[str]) -> int:
     return len(assembly)
 
 
-def _default(assembly: Sequence[str]) -> str:
+def _default(c: Sequence[str], assembly: Sequence[str]) -> str:
     """The label of what is done if no label of the switch fits; `default` where none is found.
 
     It is where the first jump leads that is not taken for a label: one that is always taken, or for
     all but one number, or for numbers beyond a range. A bit that is tested is one of a label.
     """
-    for i, word in enumerate(assembly[:-1]):
+    for i in range(_dispatch(c, assembly), len(assembly) - 1):
+        word = assembly[i]
         bit = i > 2 and assembly[i - 3] == "cmp" and assembly[i - 2] in ("al", "dl")
         if word in ("jmp", "ja") or word == ("je" if bit else "jne"):
             return assembly[i + 1] if _LABEL.fullmatch(assembly[i + 1]) else "default"
     return "default"
+
+
+def _dispatch(c: Sequence[str], assembly: Sequence[str]) -> int:
+    """Where the labels are told apart; before that an `if` may jump."""
+    if "switch" not in c or "if" not in c[: c.index("switch")]:
+        return 0
+    labels = {c[i + 1] for i, token in enumerate(c) if token == "case"}
+    tests = (i for i, word in enumerate(assembly) if word == "je" and assembly[i - 1] in labels)
+    return next(tests, 0)
 
 
 def _jumps(c: Sequence[str], assembly: Sequence[str]) -> dict[str, str]:
@@ -162,6 +176,15 @@ def _in_full(said: Sequence[str]) -> tuple[list[str], list[int]]:
         if passed or (begins and _LABEL.fullmatch(token) and following == ":"):
             places.append(len(c) - 1)
             passed = not passed
+            continue
+        if begins and token == _FELL and following == "}":
+            statement = "ret"
+            places.append(len(c) - 1)
+            continue
+        if begins and token == ";" and c[-1] == ":":
+            statement = "ret"
+            places.append(len(c))
+            c += ["break", ";"]
             continue
         if begins and _LABEL.fullmatch(token):
             statement = "ret"
