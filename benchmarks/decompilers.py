@@ -2,8 +2,8 @@
 
     python -m benchmarks.decompilers [--data switch-10] [--count 100] [--out FILE]
 
-Rows: the models (shipped ones, or the folders after --models), the rule-based solver, labels in
-ascending order, and angr, which needs an environment of its own:
+Rows: `permnet decompile` as it comes, the shipped models one by one or those after --models, the
+rule-based solver, labels in ascending order, and angr, which needs an environment of its own:
 
     python -m venv out/angr
     out/angr/bin/pip install "angr==9.2.213" "bitstring<5" "pycparser==3.0"
@@ -35,8 +35,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command import positive, run
-from permnet.checkpoint import describe, shipped
-from permnet.decompiling.pipeline import MODELS, Pipeline
+from permnet.checkpoint import describe
+from permnet.decompiling.pipeline import Pipeline, shipped_decompilers
 from permnet.decompiling.rules import solve
 from permnet.decompiling.text import functions
 from permnet.errors import PermnetError
@@ -115,7 +115,7 @@ def ascending(program: Program) -> Skeleton | None:
     return [*([label] for label in labels), *([[DEFAULT]] if [DEFAULT] in true else [])]
 
 
-def by_model(model: str) -> Method:
+def by_model(model: str | None) -> Method:
     def method(programs: list[Program]) -> Outcome:
         text = compile_c("\n".join([PRELUDE, *(p.text for p in programs)])).decode()
         smallest = min(functions(text), key=lambda function: len(function.lines))
@@ -241,12 +241,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    models = args.models
-    if models is None:
-        models = [name for name in shipped() if describe(name).run.model.name in MODELS]
+    models = shipped_decompilers() if args.models is None else args.models
     if not models:
         print("models skipped: none is shipped, and --models names none", file=sys.stderr)
-    methods: dict[str, Method] = {
+    methods: dict[str, Method] = {}
+    if models and args.models is None:
+        methods["permnet decompile"] = by_model(None)
+    methods |= {
         f"{describe(model).run.model.name} {Path(model).name}": by_model(model) for model in models
     }
     methods |= {"rules": timed(by_rules), "ascending order": timed(ascending)}

@@ -17,6 +17,7 @@ README = Path(__file__).parent.parent / "README.md"
     [
         ("decompilers --models {empty}", "decompilers: {empty}/config.json is missing"),
         ("decompilers --count 0", "a whole number above 0 is expected, not '0'"),
+        ("handwritten --models nowhere", "handwritten: unknown model or folder 'nowhere'"),
         ("resolve --models nowhere", "resolve: unknown model or folder 'nowhere'"),
         ("resolve --rounds none", "a whole number above 0 is expected, not 'none'"),
         ("realset_twins {empty}", "{empty}/switches.jsonl"),

@@ -60,8 +60,8 @@ def decompile(
     Args:
         files: What to decompile; none, or -, for standard input.
         function: Only the functions of this name.
-        model: A shipped decompiler or a checkpoint's folder; the shipped one unless given.
-        n_best: How many candidates are tried until one verifies.
+        model: A shipped decompiler or a checkpoint's folder; the shipped ones unless given.
+        n_best: How many candidates of each model are tried until one verifies.
         map: Show the line of assembly from which each label and statement came.
         diff: Show where an unverified answer's assembly differs.
         json: Print a JSON object with the list of functions.

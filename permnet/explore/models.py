@@ -8,7 +8,7 @@ from permnet import checkpoint
 from permnet.checkpoint import Checkpoint, Description, describe, find, load, shipped
 from permnet.decompiling.answer import Answerer
 from permnet.decompiling.pipeline import MODELS as DECOMPILERS
-from permnet.decompiling.pipeline import Pipeline
+from permnet.decompiling.pipeline import Pipeline, shipped_decompilers
 from permnet.errors import PermnetError, unknown
 from permnet.tasks.permutation import Task
 
@@ -23,7 +23,8 @@ class Models:
 
     def __init__(self, named: Sequence[str] = ()) -> None:
         given = {*map(offered, named)}
-        known = {name: describe(name) for name in (*map(offered, named), *shipped())}
+        names = (*map(offered, named), *shipped_decompilers(), *shipped())
+        known = {name: describe(name) for name in names}
         known = {name: d for name, d in known.items() if name in given or _has_page(d)}
         if not known:
             raise PermnetError("no trained models come with this copy: name one with --model")
