@@ -37,13 +37,15 @@ KEPT = (
 CARD = """# The shipped models
 
 Each resolves references in the language of one benchmark (see `DATASHEET.md`): tokens that name
-data, keys or indices, no natural language and no program text. Two are of another kind: switch-20
-reads the assembly of a function and writes its C (see `docs/decompile.md`), switch-dispatch reads
-the tests of a switch's machine code (see `docs/switches-model.md`). Weights are stored in half
-precision and used in single precision; the figures were measured after that conversion, by
-free-running greedy decoding on the benchmark's whole test split (of switch-20's, the 1,000 shipped
-functions), with a 95 % interval. Where several seeds were trained the best on validation ships, so
-these figures stand above the worst seeds of `RESULTS.md`.
+data, keys or indices, no natural language and no program text. Three are of another kind:
+switch-wide and switch-20 read the assembly of a function and write its C (see
+`docs/decompile.md`), switch-dispatch reads the tests of a switch's machine code (see
+`docs/switches-model.md`). Weights are stored in half precision and used in single precision; the
+figures were measured after that conversion, by free-running greedy decoding on the benchmark's
+whole test split (of switch-wide's and switch-20's, the 1,000 shipped functions), with a 95 %
+interval; on switch-wide other C than the source may be right, too. Where several seeds were
+trained the best on validation ships, so these figures stand above the worst seeds of
+`RESULTS.md`.
 
 | model | architecture | trained on | parameters | MiB | whole examples | interval | unseen tokens |
 |---|---|---|---|---|---|---|---|
@@ -73,12 +75,12 @@ Checksums (SHA-256 of `model.safetensors`):
 {checksums}
 
 **Use.** `permnet resolve` answers with the smallest model that was trained for the like of a
-question; `permnet decompile` asks switch-20, and `permnet switches --proposer` switch-dispatch: gcc
-verifies, and a proof proves, what they say. **Limits.** A
-model answers within the lengths, token roles and shape of question it was trained on; outside them
-it may answer with confidence and be wrong. PermNetI models of permutation benchmarks expect every
-key to be asked for once. Models with reserved ids take as many unseen tokens in one question as
-they reserve; the others refuse unknown tokens.
+question; `permnet decompile` asks switch-wide, then switch-20, and `permnet switches --proposer`
+switch-dispatch: gcc verifies, and a proof proves, what they say. **Limits.** A model answers
+within the lengths, token roles and shape of question it was trained on; outside them it may
+answer with confidence and be wrong. PermNetI models of permutation benchmarks expect every key to
+be asked for once. Models with reserved ids take as many unseen tokens in one question as they
+reserve; the others refuse unknown tokens.
 """
 
 

@@ -251,15 +251,24 @@ class Pipeline:
 
 
 def shipped_decompilers() -> list[str]:
-    """The names of the decompilers that come with the package, the one to ask first at first."""
+    """The names of the decompilers that come with the package, the one to ask first at first.
+
+    The one of the wide language comes last: what another verifies is the plainer C.
+    """
     runs = {name: describe(name).run for name in shipped()}
     names = [name for name, run in runs.items() if run.model.name in MODELS]
-    return sorted(names, key=lambda name: runs[name].benchmark != WIDE)
+    return sorted(names, key=lambda name: runs[name].benchmark == WIDE)
 
 
 def _better(one: Decompiled, other: Decompiled) -> Decompiled:
-    """Of what two models make of a function, the first unverified, which knows the more of C."""
-    chosen = other if other.verified or (one.c is None and other.c is not None) else one
+    """Of what two models make of a function: the verified one, an answer rather than a refusal, the
+    surer answer, the latter refusal.
+    """
+
+    def rank(found: Decompiled) -> tuple[bool, bool, float]:
+        return found.verified, found.c is not None, found.confidence or 0.0
+
+    chosen = one if rank(one) > rank(other) else other
     return replace(chosen, seconds=round(one.seconds + other.seconds, 4))
 
 

@@ -23,7 +23,8 @@ class Models:
 
     def __init__(self, named: Sequence[str] = ()) -> None:
         given = {*map(offered, named)}
-        names = (*map(offered, named), *shipped_decompilers(), *shipped())
+        # The page asks one decompiler: at first the one that knows the most of C.
+        names = (*map(offered, named), *reversed(shipped_decompilers()), *shipped())
         known = {name: describe(name) for name in names}
         known = {name: d for name, d in known.items() if name in given or _has_page(d)}
         if not known:
