@@ -75,7 +75,7 @@ Checksums (SHA-256 of `model.safetensors`):
 {checksums}
 
 **Use.** `permnet resolve` answers with the smallest model that was trained for the like of a
-question; `permnet decompile` asks switch-wide, then switch-20, and `permnet switches --proposer`
+question; `permnet decompile` asks switch-20, then switch-wide, and `permnet switches --proposer`
 switch-dispatch: gcc verifies, and a proof proves, what they say. **Limits.** A model answers
 within the lengths, token roles and shape of question it was trained on; outside them it may
 answer with confidence and be wrong. PermNetI models of permutation benchmarks expect every key to

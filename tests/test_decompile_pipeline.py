@@ -4,7 +4,7 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ from permnet.batch import Batch, pad
 from permnet.checkpoint import save
 from permnet.config import ModelConfig, Run
 from permnet.decompiling.answer import Answerer, batches, token_lines
-from permnet.decompiling.pipeline import Pipeline, shipped_decompilers
+from permnet.decompiling.pipeline import Decompiled, Pipeline, _better, shipped_decompilers
 from permnet.decompiling.question import ask
 from permnet.decompiling.text import functions
 from permnet.decompiling.toolchain import Compiler, prelude_with
@@ -87,7 +87,16 @@ def test_another_model_is_asked_what_the_first_has_no_verified_answer_to() -> No
     found = first.each(functions(TEXT)[:3])
     assert asked == [2]
     assert [one.verified for one in found] == [True, True, False]
-    assert [one.c for one in found] == [named("part0"), named("part1"), "int\n"]
+    assert [one.c for one in found] == [named("part0"), named("part1"), "long\n"]  # as sure
+
+
+def test_the_better_of_two_answers() -> None:
+    refused = Decompiled("f.s", "f", error="no", seconds=1.0)
+    unsure, sure = (replace(refused, c="f", error=None, confidence=c) for c in (0.1, 0.9))
+    right = replace(unsure, verified=True)
+    for better, other in pairwise((right, sure, unsure, refused)):
+        for pair in ((better, other), (other, better)):
+            assert _better(*pair) == replace(better, seconds=2.0)
 
 
 def test_what_one_model_cannot_read_another_may() -> None:
