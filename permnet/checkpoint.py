@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +192,23 @@ def load(name_or_folder: str | Path) -> Checkpoint:
     return Checkpoint(about.run, about.task, about.vocab, about.provenance, model)
 
 
+def check_start(run: Run, task: Task | SwitchTask) -> None:
+    """Refuses a `train.start` whose weights are none for this run's model."""
+    trained = describe(run.train.start)
+    if trained.run.model != run.model:
+        raise PermnetError(
+            f"train.start is a model such as this run's, {run.model}, not {trained.run.model}"
+        )
+    # A model may also have sizes of its task. With one vocabulary those of the tokens agree.
+    mine, theirs = (_undrawn(replace(trained, task=each)) for each in (task, trained.task))
+    for name, tensor in mine.items():
+        if tensor.shape != theirs[name].shape:
+            raise PermnetError(
+                f"train.start is of another task: its {name} is {tuple(theirs[name].shape)}, and "
+                f"{run.benchmark} makes it {tuple(tensor.shape)}"
+            )
+
+
 def begin_with(model: Seq2Seq, vocab: Vocab, trained: Checkpoint) -> None:
     """Give a model the weights of a trained one; what is of a token follows the token's name.
 
@@ -293,10 +310,15 @@ def _load_model(path: Path, about: Description) -> Seq2Seq:
 def _expected(config: Path, about: Description) -> dict[str, Tensor]:
     """The weights that the config asks for, without memory: a damaged one must not exhaust it."""
     try:
-        with torch.device("meta"), _Undrawn():
-            return build(about.run.model, about.vocab, about.task).state_dict()
+        return _undrawn(about)
     except PermnetError as error:
         raise PermnetError(f"{config}: {error}") from error
+
+
+def _undrawn(about: Description) -> dict[str, Tensor]:
+    """The weights that such a model has, by their names; without values."""
+    with torch.device("meta"), _Undrawn():
+        return build(about.run.model, about.vocab, about.task).state_dict()
 
 
 class _Undrawn(TorchFunctionMode):

@@ -17,7 +17,7 @@ from lightning_fabric import Fabric
 from lightning_fabric.strategies.ddp import DDPStrategy
 
 from permnet.build import FIXED_LENGTH, check_model
-from permnet.checkpoint import describe
+from permnet.checkpoint import check_start
 from permnet.config import Run, to_json
 from permnet.display import progress_bar
 from permnet.ending import on_ending
@@ -152,8 +152,8 @@ def check(
     """Refuses what cannot work, before anything is written."""
     check_model(run.model, bench.task)
     check_settings(run.train, bench, processes, test_limit)
-    if run.train.start and (begun := describe(run.train.start).run.model) != run.model:
-        raise PermnetError(f"train.start is a model such as this run's, {run.model}, not {begun}")
+    if run.train.start:
+        check_start(run, bench.task)
     if run.train.grow and run.model.without in FIXED_LENGTH:
         raise PermnetError(
             f"train.grow is empty without {run.model.without}: such a model reads inputs of one "

@@ -469,3 +469,13 @@ def test_a_model_of_another_kind_is_nothing_to_begin_with(
     with pytest.raises(PermnetError, match=reason):
         do(small(start=given), tmp_path / "run", folder)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_model_with_sizes_of_another_task_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    longer = replace(load("PD10").run, benchmark="PD20")
+    longer = replace(longer, train=replace(longer.train, start="PD10"))
+    with pytest.raises(PermnetError, match=r"of another task: its .*emb_ind"):
+        train(longer, tmp_path / "run", device="cpu", progress=False)
+    assert not (tmp_path / "run").exists()

@@ -42,7 +42,7 @@ def data(
     As text an example is a line `Input: …`, a line `Output: …` and an empty one; as JSON Lines it
     is `{"input": [tokens], "output": [tokens]}`; as Parquet it has the same two columns.
 
-    The switch data (assembly in, C out) are switch-6, switch-10 and switch-20. 1,000 test examples
+    The switch data (assembly in, C out) are switch-6, -10, -20 and -wide. 1,000 test examples
     of each ship; --generate makes all of them, with gcc, and --data reads what it made. A
     generation that was stopped goes on when it is started again.
 

@@ -79,8 +79,8 @@ def train(
         torchrun --nproc-per-node 4 -m permnet train PI100 --out runs/pi100 --devices 4
 
     Args:
-        benchmark: Its name, such as PI20 or PI20@1; or switch-6, switch-10, switch-20 and, with
-            the labels that gcc gives, switch-6-raw and so on; or switch-dispatch.
+        benchmark: Its name, such as PI20 or PI20@1; or switch-6, switch-10, switch-20, switch-wide
+            and, with the labels that gcc gives, switch-6-raw and so on; or switch-dispatch.
         out: The folder of the run: new, or empty, or with --resume that of the run to go on with.
         model: Changes to the model.
         train: Changes to how it is trained.

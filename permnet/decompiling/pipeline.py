@@ -25,7 +25,7 @@ from permnet.tasks.switch.dataset import WIDE
 from permnet.tasks.switch.skeleton import Skeleton, skeleton
 from permnet.tasks.switch.terse import UNSAID, in_full
 
-MODELS = ("copy-decompiler", "decompiler")  # the better first
+MODELS = ("copy-decompiler", "decompiler")
 N_BEST = 10
 ROUND = 3  # further answers that are searched for, and compiled, at once
 

@@ -130,13 +130,11 @@ def _without_one(tokens: list[str]) -> list[str]:
 
 def _check_shifts(lines: list[Line], vocab: Vocab) -> None:
     """A shift by 1 is known to models of the wide language only."""
+    if _OF_WIDE in vocab:
+        return
     for line in lines:
         tokens = _without_one(line.tokens)
-        if (
-            tokens[0] in _SHIFTS
-            and _OF_WIDE not in vocab
-            and not (tokens[-1] == "cl" or _NUMBER.fullmatch(tokens[-1]))
-        ):
+        if tokens[0] in _SHIFTS and not (tokens[-1] == "cl" or _NUMBER.fullmatch(tokens[-1])):
             raise PermnetError(
                 f"`{line.text[:80]}` in line {line.number} shifts by 1: the model reads shifts "
                 "by 2 and more"

@@ -39,6 +39,7 @@ GROUPS = {1: 0.8, 2: 0.13, 3: 0.05, 4: 0.02}
 DEFAULTS = {"absent": 0.27, "last": 0.68, "middle": 0.05}
 SIZES = {1: 0.56, 2: 0.27, 3: 0.12, 4: 0.05}
 OPERATORS = {"+": 6, "-": 4, "*": 3, "/": 1, "%": 1, "&": 1.5, "|": 1, "^": 0.7, "<<": 1, ">>": 1}
+MASKS = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255)
 DIVISORS = (2, 3, 4, 5, 7, 8, 10, 12, 16, 60, 100, 1000)
 MOST_LABELS = 12
 CANONICAL = 0.35
@@ -155,7 +156,7 @@ class _Writer:
             return tree.variable(name), type
         operator = draw.pick(("&", "%", "+", "-", ">>"))
         if operator == "&":
-            return tree.binary("&", tree.variable(name), tree.number(draw.pick(_MASKS))), "unsigned"
+            return tree.binary("&", tree.variable(name), tree.number(draw.pick(MASKS))), "unsigned"
         if operator == "%":
             divisor = draw.pick(DIVISORS)
             if type == "unsigned" and divisor & (divisor - 1) == 0:
@@ -246,7 +247,7 @@ class _Writer:
         return self._changed()
 
     def _changed(self) -> Node:
-        """An assignment."""
+        """An assignment; a call where there is nothing to assign to."""
         draw = self.draw
         if self.has_array and draw.chance(0.22):
             return tree.assign(self._element(), self._value())
@@ -318,7 +319,7 @@ class _Writer:
             if type == "unsigned" and value & (value - 1) == 0:  # else it is a shift or a mask
                 value += 1
         elif operator == "&" and draw.chance(0.6):
-            value = draw.pick(_MASKS)
+            value = draw.pick(MASKS)
         elif operator == "*" and value != 2 and value & (value - 1) == 0:  # else it is a shift
             value += 2 if value == 1 else 1
         return operator, tree.number(value)
@@ -339,7 +340,7 @@ class _Writer:
             name, type = draw.pick(known)
             left = tree.variable(name)
             if draw.chance(0.12):
-                left = tree.binary("&", left, tree.number(draw.pick(_MASKS)))
+                left = tree.binary("&", left, tree.number(draw.pick(MASKS)))
                 return tree.binary(draw.pick(("==", "!=")), left, tree.number(0))
             others = [other for other, _ in known if other != name]
             if others and draw.chance(0.25):
@@ -375,6 +376,3 @@ class _Writer:
             return tree.number(-draw.between(1, draw.pick((2, 20))))
         most = draw.pick((10, 100, 120) if type == "char" else (3, 10, 20, 100, 1000))
         return tree.number(draw.between(0, most))
-
-
-_MASKS = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255)
