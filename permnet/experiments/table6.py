@@ -28,8 +28,7 @@ TABLE = Table(
     ),
     ours=(
         quick("permnetd/PD20", rate=0.003),
-        *(quick("permnetd/PD20", rate=0.003, without=part) for part in ABLATIONS[:2]),
-        *(quick("permnetd/PD20", rate=0.003, seeds=1, without=part) for part in ABLATIONS[2:]),
+        *(quick("permnetd/PD20", rate=0.003, without=part) for part in ABLATIONS),
         quick("permnetd/PD40", rate=0.003, seeds=1),
         *(quick("permnetd/PD40", rate=0.003, seeds=1, without=part) for part in ABLATIONS),
     ),
