@@ -4,6 +4,7 @@
 trained and how, the task and the vocabulary it was built for, and where the weights come from.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -207,6 +208,11 @@ def check_start(run: Run, task: Task | SwitchTask) -> None:
                 f"train.start is of another task: its {name} is {tuple(theirs[name].shape)}, and "
                 f"{run.benchmark} makes it {tuple(tensor.shape)}"
             )
+
+
+def weights_sha256(name_or_folder: str | Path) -> str:
+    """A digest of the weights' file."""
+    return hashlib.sha256((_folder(name_or_folder) / WEIGHTS).read_bytes()).hexdigest()
 
 
 def begin_with(model: Seq2Seq, vocab: Vocab, trained: Checkpoint) -> None:

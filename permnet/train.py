@@ -17,7 +17,7 @@ from lightning_fabric import Fabric
 from lightning_fabric.strategies.ddp import DDPStrategy
 
 from permnet.build import FIXED_LENGTH, check_model
-from permnet.checkpoint import check_start
+from permnet.checkpoint import check_start, weights_sha256
 from permnet.config import Run, to_json
 from permnet.display import progress_bar
 from permnet.ending import on_ending
@@ -68,6 +68,8 @@ def train(
         **(origin or {}),
         "data_sha256": {name: bench.sha256(name) for name in SPLITS},
     }
+    if run.train.start:
+        about["start_sha256"] = weights_sha256(run.train.start)
     # Under MPS a process that dies amid its work takes along all others that share the device.
     with on_ending(lambda _: clock.stop()):
         result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)

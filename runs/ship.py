@@ -6,7 +6,6 @@ python runs/ship.py                     only renew the model card
 """
 
 import argparse
-import hashlib
 import itertools
 import json
 from pathlib import Path
@@ -14,7 +13,15 @@ from typing import Any
 
 import torch
 
-from permnet.checkpoint import SHIPPED, WEIGHTS, describe, load, save, shipped
+from permnet.checkpoint import (
+    SHIPPED,
+    WEIGHTS,
+    describe,
+    load,
+    save,
+    shipped,
+    weights_sha256,
+)
 from permnet.evaluate import evaluate
 from permnet.experiments import TABLES
 
@@ -32,6 +39,7 @@ KEPT = (
     "steps",
     "epochs",
     "cut_short_after_epoch",
+    "start_sha256",
 )
 
 CARD = """# The shipped models
@@ -155,7 +163,7 @@ def card() -> str:
             f"- {name}: `{about.provenance['command']}`"
             + (f", cut short after epoch {short}" if short else "")
         )
-        checksums.append(f"- {name}: `{hashlib.sha256(weights.read_bytes()).hexdigest()}`")
+        checksums.append(f"- {name}: `{weights_sha256(name)}`")
     measured = []
     for name, group in itertools.groupby(unseen(), lambda row: row["model"]):
         cells = list(group)

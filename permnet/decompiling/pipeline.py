@@ -18,6 +18,7 @@ from permnet.decompiling.question import Question, ask
 from permnet.decompiling.search import Deviations
 from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import KEYWORD, Compiler, prototypes
+from permnet.decompiling.verify import name_at
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import LABEL_NAMES
 from permnet.tasks.switch.ctokens import layout
@@ -230,14 +231,14 @@ class Pipeline:
     ) -> Decompiled:
         function = question.function
         tokens = list(answer.c)
-        if tokens[1:2] == ["f"]:
-            tokens[1] = _in_c(function.name)
+        if (at := name_at(tokens)) is not None:
+            tokens[at] = _in_c(function.name)
             declared = prototypes(self.compiler.prelude)
             # Under a name that it did not have it may be called by nothing, itself included.
-            while tokens[1] in declared and (
-                tokens[1] != function.name or declared[tokens[1]] != _prototype(tokens)
+            while tokens[at] in declared and (
+                tokens[at] != function.name or declared[tokens[at]] != _prototype(tokens)
             ):
-                tokens[1] += "_"
+                tokens[at] += "_"
         return Decompiled(
             function.file,
             function.name,

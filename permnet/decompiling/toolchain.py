@@ -16,7 +16,7 @@ KEYWORD = re.compile(  # no name that C has for a function
     "|inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef"
     "|typeof|union|unsigned|void|volatile|while"
 )
-_TYPE = r"(?:(?:unsigned )?(?:char|int|long)|unsigned)(?: \*)?"
+_TYPE = r"(?:(?:unsigned )?(?:char|short|int|long)|unsigned)(?: \*)?"
 _PROTOTYPE = re.compile(
     rf"(?:void(?: \*)?|{_TYPE}) ([A-Za-z_]\w*) \( (?:void|{_TYPE}(?: , {_TYPE})*) \) ;", re.ASCII
 )

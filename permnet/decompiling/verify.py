@@ -18,8 +18,8 @@ from permnet.tasks.switch.compiler import BATCH, Stage, compile_each, find_compi
 from permnet.tasks.switch.ctokens import layout
 
 _TOKEN = re.compile(
-    r"int|long|char|unsigned|void|switch|case|default|break|return|if|else|[pv][0-9]|a0"
-    r"|-?[0-9]{1,10}|[(){}\[\],;:~]|[-+*/%&|^=!<>]=|(?:<<|>>)=?|[-+*/%&|^=<>]|&&|\|\|"
+    r"int|long|char|short|unsigned|void|switch|case|default|break|return|if|else|[apv][0-9]"
+    r"|-?[0-9]{1,10}|[(){}\[\],;:~?]|[-+*/%&|^=!<>]=|(?:<<|>>)=?|[-+*/%&|^=<>]|&&|\|\|"
 )
 _OTHER_SPELLINGS = (("%", ":"), ("<", ":"))  # side by side these are `#` and `[`
 C = Sequence[str]
@@ -74,10 +74,10 @@ def reads_as(made: Function, wanted: Iterable[str]) -> bool:
 
 def acceptable(c: C, callable: Iterable[str]) -> bool:
     """Whether tokens are of the task's language and, by braces and semicolons, one function `f`."""
-    names = {*callable}
-    if len(c) < 2 or c[1] != "f" or c[-1] != "}":
+    names, at = {*callable}, name_at(c)
+    if at is None or c[-1] != "}":
         return False
-    if not all(token in names or _TOKEN.fullmatch(token) for token in (c[0], *c[2:])):
+    if not all(token in names or _TOKEN.fullmatch(token) for token in (*c[:at], *c[at + 1 :])):
         return False
     if any(pair in _OTHER_SPELLINGS for pair in pairwise(c)):
         return False
@@ -87,6 +87,11 @@ def acceptable(c: C, callable: Iterable[str]) -> bool:
         if depth < 0 or (depth == 0 and token in (";", "}") and at < len(c) - 1):
             return False
     return depth == 0
+
+
+def name_at(c: C) -> int | None:
+    """Where the function's name stands, behind a type of one word or two."""
+    return next((at for at in (1, 2) if [*c[at : at + 1]] == ["f"]), None)
 
 
 def same(one: Iterable[str], other: Iterable[str]) -> bool:

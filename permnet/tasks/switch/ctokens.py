@@ -19,7 +19,8 @@ from permnet.errors import PermnetError
 PRELUDE = (
     "int g0(int); int g1(int, int); long g2(long); void h0(void); void h1(int); void h2(int, int); "
     # Only what wide.py writes calls these.
-    "int g3(int, int, int); int g4(void); long g5(long, long); void h3(int, int, int);"
+    "int g3(int, int, int); int g4(void); long g5(long, long); void h3(int, int, int); "
+    "int g6(int, int, int, int); long g7(int); void h4(int, int, int, int);"
 )
 
 _TOKEN = re.compile(
@@ -28,7 +29,7 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 _KEYWORDS = {"if", "switch", "return", "case", "else"}
-_TYPES = {"char", "int", "long", "unsigned", "void"}
+_TYPES = {"char", "int", "long", "short", "unsigned", "void"}
 
 
 def lex(text: str) -> list[str]:
@@ -57,6 +58,7 @@ def layout(tokens: Sequence[str]) -> str:
     lines: list[str] = []
     line = ""
     depth = 0
+    asked = 0  # `?` whose `:` is to come
     for i, token in enumerate(tokens):
         if token == "}":
             depth = max(depth - 1, 0)
@@ -66,11 +68,17 @@ def layout(tokens: Sequence[str]) -> str:
             lines.append(line)
             line = token
         else:
-            line += (" " if _spaced(tokens[max(i - 2, 0) : i], token) else "") + token
+            spaced = asked if token == ":" else _spaced(tokens[max(i - 2, 0) : i], token)
+            line += (" " if spaced else "") + token
         if token == "{":
             depth += 1
         following = tokens[i + 1] if i + 1 < len(tokens) else ""
-        if token in ("{", ";", ":") or (token == "}" and following != "else"):
+        if token == "?":
+            asked += 1
+        elif token == ":" and asked:
+            asked -= 1
+        elif token in ("{", ";", ":") or (token == "}" and following != "else"):
+            asked = 0
             lines.append(line)
             line = ""
     return "\n".join([*lines, line] if line else lines) + "\n"
@@ -79,7 +87,7 @@ def layout(tokens: Sequence[str]) -> str:
 def _spaced(before: Sequence[str], token: str) -> bool:
     """Whether a space stands between the last of the one or two tokens before and this one."""
     last = before[-1]
-    if token in (",", ";", ":", ")", "]", "[") or last in ("(", "["):
+    if token in (",", ";", ")", "]", "[") or last in ("(", "["):
         return False
     if last == "*" and before[0] in _TYPES:
         return not _is_word(token)

@@ -35,7 +35,7 @@ from permnet.tasks.switch.dataset import (
 from permnet.tasks.switch.draw import Draw
 from permnet.tasks.switch.tree import Node
 
-VERSION = 1
+VERSIONS = {WIDE: wide.VERSION}  # of what is drawn; 1 where it was never changed
 # In the order in which they are de-duplicated: the test split does not depend on the others.
 COUNTS = {"test": 10_000, "validation": 10_000, "train": 100_000}
 RESERVED = 32
@@ -146,7 +146,7 @@ def _read_part(name: str, folder: Path, part: Part) -> list[Pair]:
 
 
 def _seed(name: str, split: str, number: int) -> str:
-    return f"{name}@{VERSION}/{split}/{number}"
+    return f"{name}@{VERSIONS.get(name, 1)}/{split}/{number}"
 
 
 def _unique(

@@ -4,6 +4,7 @@ gcc tests several labels at once where it can, and then some of them stand nowhe
 
     test eax eax je .L4                             0
     cmp eax 60 jg .L9 cmp eax 58 jge .L4            58, 59 and 60
+    cmp eax 3 ja .L9 cmp eax 0 jne .L4              1, 2 and 3
     sub eax 66 cmp eax 1 ja .L9                     66 and 67
     sub eax 76 mov edx 1 mov ecx eax sal rdx cl … and edx 41 cmp rdx 0 …    76, 79 and 81
 
@@ -17,7 +18,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 MEANS = "∋"
-MARKS = ("test", "jge", "jns", "ja", "jbe", "cl")
+FROM = ("jge", "jns", "jnb")  # to the labels of a range: a number or more
+ABOVE = ("jg", "jne")  # the same where it is more than 0
+MARKS = ("test", *FROM, "ja", "jbe", "cl", "jg")
 """Of these words one stands in all assembly that is not read as it is."""
 
 _Labels = Iterator[tuple[int, Sequence[int]]]
@@ -43,7 +46,7 @@ def as_read(assembly: Sequence[str], spelled: bool = True) -> tuple[list[str], l
             words[i], words[i + 2] = "cmp", "0"
         elif not spelled:
             continue
-        elif word in ("jge", "jns"):
+        elif word in FROM or (word in ABOVE and words[i - 1] == "0"):
             labels.update(_range(words, i))
         elif word in ("ja", "jbe"):
             labels.update(_difference(words, i))
@@ -58,11 +61,12 @@ def as_read(assembly: Sequence[str], spelled: bool = True) -> tuple[list[str], l
 
 
 def _range(words: Sequence[str], jump: int) -> _Labels:
-    """`cmp x MOST jg … cmp x LEAST jge`, behind LEAST."""
+    """`cmp x MOST jg … cmp x LEAST jge`, behind LEAST; `ja` and `jnb` of numbers without a sign."""
     begin, least = _compare(words, jump)
     before, most = _compare(words, begin - 2)
-    if least is None or most is None or words[begin - 2] not in ("jg", "jns"):
+    if least is None or most is None or words[begin - 2] not in ("jg", "jns", "ja"):
         return
+    least += words[jump] in ABOVE
     same = words[before + 1 : begin - 3] == words[begin + 1 : jump - 1]
     if not same or words[begin - 1 : begin] == words[jump + 1 : jump + 2]:
         return

@@ -11,9 +11,19 @@ from permnet.tasks.switch.ctokens import lex
 Node: TypeAlias = Any  # a c_ast.Node; pycparser has no types
 
 
+class _Generator(CGenerator):
+    """pycparser's, without parentheses around the simple parts of `a ? b : c`."""
+
+    def visit_TernaryOp(self, n: Node) -> str:
+        asked, then, otherwise = map(
+            self._parenthesize_unless_simple, (n.cond, n.iftrue, n.iffalse)
+        )
+        return f"{asked} ? {then} : {otherwise}"
+
+
 def tokens(tree: Node) -> list[str]:
     """A syntax tree as C tokens."""
-    return lex(CGenerator().visit(tree))
+    return lex(_Generator().visit(tree))
 
 
 def number(value: int) -> Node:
@@ -65,16 +75,19 @@ def switch(scrutinee: Node, blocks: Sequence[tuple[Sequence[int] | None, Sequenc
 
 
 def declaration(name: str, type: str, initial: Node | None = None) -> Node:
-    base, _, star = type.partition(" ")
-    inner = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType([base]))
+    *words, last = type.split()
+    is_pointer = last == "*"
+    inner = c_ast.TypeDecl(
+        name, [], None, c_ast.IdentifierType(words if is_pointer else [*words, last])
+    )
     return c_ast.Decl(
-        name, [], [], [], [], c_ast.PtrDecl([], inner) if star else inner, initial, None
+        name, [], [], [], [], c_ast.PtrDecl([], inner) if is_pointer else inner, initial, None
     )
 
 
 def function(returns: str, parameters: Sequence[tuple[str, str]], body: Sequence[Node]) -> Node:
     """A function named `f`; parameters are pairs of name and type."""
-    result = c_ast.TypeDecl("f", [], None, c_ast.IdentifierType([returns]))
+    result = c_ast.TypeDecl("f", [], None, c_ast.IdentifierType(returns.split()))
     listed = c_ast.ParamList([declaration(name, type) for name, type in parameters])
     declared = c_ast.Decl("f", [], [], [], [], c_ast.FuncDecl(listed, result), None, None)
     return c_ast.FuncDef(declared, None, c_ast.Compound(list(body)))

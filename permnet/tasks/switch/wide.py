@@ -1,15 +1,16 @@
 """Functions around one switch as people write them: a wider language than that of `program`.
 
-    int f(unsigned p0, int *a0)             without locals, or with locals that start with nothing
+    int f(unsigned p0, char *a0, int *a1)   without locals, or with locals that start with nothing
     {                                       or with an expression;
-        if (p0 > 9)                         statements before the switch;
+        if (p0 > 9 || a0[p0 - 1] == 45)     statements before the switch, some of which return;
             return -1;                      results that are expressions;
+        h1(p0);
         switch (a0[p0] % 4) {               switches of more than parameters;
         case 0: return g0(p0 + 1);          blocks of nothing but `break`;
-        case 1: break;                      calls with none to three arguments;
-        default: a0[1] = p0 * 2 - 1;        parameters assigned, a last block that only ends, …
+        case 1: break;                      calls with none to four arguments;
+        default: a1[0] += p0 * 2 - 1;       parameters assigned, elements changed, `else if`;
         }
-        return 0;
+        return p0 == 3;                     truth as a value
     }
 
 Unlike canonical C these are not the only programs with their assembly: `unsigned` and `int` may
@@ -23,31 +24,54 @@ from pycparser import c_ast
 from permnet.tasks.switch import program, tree
 from permnet.tasks.switch.draw import Draw
 from permnet.tasks.switch.tree import Node
+from permnet.tasks.switch.wide_values import (
+    ARITIES,
+    DIVISORS,
+    MASKS,
+    Values,
+    is_char,
+    is_unsigned,
+)
 
-ARITIES = {"g0": 1, "g1": 2, "g2": 1, "g3": 3, "g4": 0, "g5": 2, "h0": 0, "h1": 1, "h2": 2, "h3": 3}
+VERSION = 2
 
-RESULTS = {"int": 0.5, "void": 0.27, "long": 0.11, "char": 0.06, "unsigned": 0.06}
-PARAMETERS = {"int": 0.55, "long": 0.14, "char": 0.14, "unsigned": 0.17}
-LOCALS = {"int": 0.68, "long": 0.16, "unsigned": 0.1, "char": 0.06}
-HOW_MANY_LOCALS = {0: 0.36, 1: 0.38, 2: 0.2, 3: 0.06}
-INITIAL = {"number": 0.5, "nothing": 0.28, "value": 0.22}
-STYLES = {"mixed": 0.4, "result": 0.22, "return": 0.25, "call": 0.13}
+# fmt: off
+RESULTS = {
+    "int": 0.5, "void": 0.25, "long": 0.08, "char": 0.04, "unsigned": 0.06,
+    "unsigned char": 0.03, "short": 0.02, "unsigned long": 0.02,
+}
+PARAMETERS = {
+    "int": 0.6, "long": 0.09, "char": 0.11, "unsigned": 0.1, "unsigned char": 0.05,
+    "short": 0.02, "unsigned short": 0.015, "unsigned long": 0.015,
+}
+LOCALS = {
+    "int": 0.71, "long": 0.11, "unsigned": 0.08, "char": 0.04, "unsigned char": 0.03,
+    "short": 0.01, "unsigned short": 0.01, "unsigned long": 0.01,
+}
+# fmt: on
+ELEMENTS = {"int": 10, "char": 4, "unsigned char": 4, "long": 2, "unsigned": 1, "short": 1}
+HOW_MANY_PARAMETERS = {0: 1, 1: 7, 2: 9, 3: 5, 4: 1}
+HOW_MANY_ARRAYS = {0: 0.7, 1: 0.2, 2: 0.08, 3: 0.02}
+HOW_MANY_LOCALS = {0: 0.32, 1: 0.38, 2: 0.2, 3: 0.08, 4: 0.02}
+HOW_MANY_BEFORE = {0: 0.52, 1: 0.2, 2: 0.15, 3: 0.09, 4: 0.04}
+HOW_MANY_AFTER = {0: 0.68, 1: 0.18, 2: 0.1, 3: 0.04}
+INITIAL = {"number": 0.45, "nothing": 0.32, "value": 0.23}
+STYLES = {"mixed": 0.38, "result": 0.24, "return": 0.25, "call": 0.13}
 """What the blocks of a function have in common: the local that they set, or that all return."""
-SCRUTINEES = {"parameter": 0.62, "local": 0.12, "binary": 0.16, "call": 0.07, "element": 0.03}
-LABELS = {"small": 0.34, "ascii": 0.16, "sparse": 0.16, "wide": 0.1, "steps": 0.14, "bits": 0.1}
-GROUPS = {1: 0.8, 2: 0.13, 3: 0.05, 4: 0.02}
-DEFAULTS = {"absent": 0.27, "last": 0.68, "middle": 0.05}
-SIZES = {1: 0.56, 2: 0.27, 3: 0.12, 4: 0.05}
-OPERATORS = {"+": 6, "-": 4, "*": 3, "/": 1, "%": 1, "&": 1.5, "|": 1, "^": 0.7, "<<": 1, ">>": 1}
-MASKS = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255)
-DIVISORS = (2, 3, 4, 5, 7, 8, 10, 12, 16, 60, 100, 1000)
-MOST_LABELS = 12
-CANONICAL = 0.35
+SCRUTINEES = {"parameter": 0.54, "local": 0.14, "binary": 0.15, "call": 0.08, "element": 0.09}
+HOW_MANY_LABELS = {2: 6, 3: 11, 4: 15, 5: 13, 6: 10, 7: 7, 8: 6, 9: 3, 10: 3, 11: 1, 12: 2, 16: 1}
+LABELS = {"small": 0.34, "ascii": 0.16, "sparse": 0.12, "wide": 0.1, "steps": 0.14, "bits": 0.08}
+LABELS |= {"errors": 0.06}
+GROUPS = {1: 0.76, 2: 0.13, 3: 0.05, 4: 0.03, 5: 0.01, 6: 0.01, 10: 0.01}
+DEFAULTS = {"absent": 0.3, "last": 0.64, "middle": 0.06}
+SIZES = {1: 0.52, 2: 0.29, 3: 0.13, 4: 0.06}
+CANONICAL = 0.12
 """Share of functions in the language of `program`."""
+_BRANCHING = {"if", "?", "&&", "||"}
 
 
 def sample(draw: Draw) -> Node:
-    """A function with 2 to 12 labels, fewer more often, or a canonical one with up to 20."""
+    """A function with 2 to 16 labels, fewer more often, or a canonical one with up to 20."""
     if draw.chance(CANONICAL):
         return program.sample(20, draw)
     while True:
@@ -59,25 +83,18 @@ def sample(draw: Draw) -> Node:
 
 
 @dataclass
-class _Writer:
-    draw: Draw
-    parameters: list[tuple[str, str]] = field(default_factory=list)
-    locals: list[tuple[str, str]] = field(default_factory=list)
-    has_array: bool = False
+class _Writer(Values):
     to_be_used: list[str] = field(default_factory=list)
     """Names without a trace in the assembly unless something is done with them."""
 
     def function(self) -> Node:
         draw = self.draw
         self.returns = draw.weighted(RESULTS)
-        types = [draw.weighted(PARAMETERS) for _ in range(draw.weighted({0: 1, 1: 9, 2: 7, 3: 3}))]
+        types = [draw.weighted(PARAMETERS) for _ in range(draw.weighted(HOW_MANY_PARAMETERS))]
         self.parameters = [(f"p{i}", type) for i, type in enumerate(types)]
-        listed = list(self.parameters)
-        if draw.chance(0.2):
-            self.has_array = True
-            self.to_be_used.append("a0")
-            type = draw.weighted({"int *": 5, "char *": 3, "long *": 2})
-            listed.insert(draw.between(0, len(listed)), ("a0", type))
+        elements = [draw.weighted(ELEMENTS) for _ in range(draw.weighted(HOW_MANY_ARRAYS))]
+        self.arrays = [(f"a{i}", type) for i, type in enumerate(elements)]
+        self.to_be_used += [name for name, _ in self.arrays]
         self.style = draw.weighted(STYLES)
         if self.style == "return" and self.returns == "void":
             self.style = "call"
@@ -85,36 +102,64 @@ class _Writer:
         if self.style == "result" and not self.locals:
             self.style = "mixed"
         before = self._before()
-        # A `return` of nothing is a jump of its own only where something follows the switch.
-        after = [self._simple() for _ in range(draw.weighted({0: 0.75, 1: 0.18, 2: 0.07}))]
-        self.may_return = self.returns != "void" or bool(after)
+        # What a jump in the switch leads to is told by labels, of which there are to be no more.
+        self.may_return, self.may_leave = self.returns != "void", False
+        after = [self._after() for _ in range(draw.weighted(HOW_MANY_AFTER))]
+        if after and not self.may_return:
+            words = tree.tokens(c_ast.Compound(after))
+            self.may_return = _BRANCHING.isdisjoint(words)
+        self.may_leave = True
         switch, is_left = self._switch()
         final = [] if self.returns == "void" else [c_ast.Return(self._result())]
         if not is_left:
             after, final = [], []
-        return tree.function(self.returns, listed, [*declarations, *before, switch, *after, *final])
+        body = [*declarations, *before, switch, *after, *final]
+        return tree.function(self.returns, self._listed(), body)
+
+    def _listed(self) -> list[tuple[str, str]]:
+        """The parameters, arrays anywhere among them."""
+        listed = list(self.parameters)
+        places = [self.draw.between(0, len(listed)) for _ in self.arrays]
+        arrays = [(name, f"{type} *") for name, type in self.arrays]
+        for place, array in reversed([*zip(sorted(places), arrays, strict=True)]):
+            listed.insert(place, array)
+        return listed
 
     def _local(self, index: int) -> Node:
         name, type = f"v{index}", self.draw.weighted(LOCALS)
         initial = self.draw.weighted(INITIAL)
         value = None
         if initial == "number":
-            value = self._number(type)
+            value = self.number(type)
         elif initial == "value":
-            value = self._value()
+            value = self.value()
         else:
             self.to_be_used.append(name)
         self.locals.append((name, type))
         return tree.declaration(name, type, value)
 
+    # Before and after the switch
+
     def _before(self) -> list[Node]:
         draw = self.draw
-        statements = []
-        if draw.chance(0.12) and self.returns != "void":
-            statements.append(tree.choice(self._condition(), [self._return()], []))
-        if draw.chance(0.12):
-            statements.append(self._changed())
+        self.may_return, self.may_leave = True, False
+        statements: list[Node] = []
+        for name in self.to_be_used:  # a local that began with nothing
+            if name[0] == "v" and draw.chance(0.35):
+                statements.append(tree.assign(tree.variable(name), self.value(name)))
+        for _ in range(draw.weighted(HOW_MANY_BEFORE)):
+            kind = draw.weighted({"guard": 0.34, "call": 0.26, "change": 0.3, "if": 0.1})
+            if kind == "guard":
+                then = [self._simple() for _ in range(draw.weighted({0: 0.75, 1: 0.2, 2: 0.05}))]
+                statements.append(tree.choice(self.condition(), [*then, self._return()], []))
+            elif kind == "call":
+                statements.append(self._called())
+            else:
+                statements.append(self._changed() if kind == "change" else self._choice())
         return statements
+
+    def _after(self) -> Node:
+        return self._choice() if self.draw.chance(0.25) else self._simple()
 
     # The switch
 
@@ -128,66 +173,79 @@ class _Writer:
             groups.append(None)
         elif default == "middle":
             groups.insert(draw.between(0, len(groups) - 1), None)
-        self.end = draw.weighted({"break": 0.7, "return": 0.12, "either": 0.18})
+        self.end = draw.weighted({"break": 0.66, "return": 0.12, "either": 0.18, "fall": 0.04})
         if self.style == "return":
             self.end = "return"
-        if not self.may_return:
+        elif self.end == "return" and self.returns == "void":
+            self.end = "either"
+        if self.end in ("return", "either") and not self.may_return:
             self.end = "break"
         self.target = draw.pick(self.locals)[0] if self.locals else ""
         blocks = [(group, self._block(group is None)) for group in groups]
         last = blocks[-1][1]
+        if self.returns == "void" and isinstance(last[-1], c_ast.Return):
+            last[-1] = c_ast.Break()  # somewhere the switch ends
         if len(last) > 1 and isinstance(last[-1], c_ast.Break) and draw.chance(0.4):
             last.pop()
         falls_out = not isinstance(last[-1], (c_ast.Break, c_ast.Return))
-        breaks = any(isinstance(block[-1], c_ast.Break) for _, block in blocks)
+        breaks = "break" in tree.tokens(tree.switch(asked, blocks))
         return tree.switch(asked, blocks), default == "absent" or falls_out or breaks
 
     def _scrutinee(self) -> tuple[Node, str]:
         draw = self.draw
         kind = draw.weighted(SCRUTINEES)
         known = self.parameters if kind != "local" or not self.locals else self.locals
-        if kind == "element" and self.has_array:
-            return self._element(), "char"
+        if kind == "element" and self.arrays:
+            return self.element()
         if kind == "call" or not known:
-            name = draw.pick(("g0", "g4", "g2") if self.parameters else ("g4",))
-            return self._call(name), "int"
+            name = draw.pick(("g0", "g4", "g4", "g1", "g2"))
+            return self.call(name), "int"
         name, type = draw.pick(known)
         if kind != "binary":
             return tree.variable(name), type
-        operator = draw.pick(("&", "%", "+", "-", ">>"))
+        left: Node = tree.variable(name)
+        if draw.chance(0.25):
+            further, right = self.right(name, type)
+            left = tree.binary(further, left, right)
+        operator = draw.pick(("&", "&", "%", "%", "/", "+", "-", ">>"))
         if operator == "&":
-            return tree.binary("&", tree.variable(name), tree.number(draw.pick(MASKS))), "unsigned"
-        if operator == "%":
+            return tree.binary("&", left, tree.number(draw.pick(MASKS))), "unsigned"
+        if operator in "%/":
             divisor = draw.pick(DIVISORS)
-            if type == "unsigned" and divisor & (divisor - 1) == 0:
+            if is_unsigned(type) and divisor & (divisor - 1) == 0:
                 divisor += 1
-            return tree.binary("%", tree.variable(name), tree.number(divisor)), "unsigned"
-        most = 8 if operator == ">>" else draw.pick((5, 100))
-        return tree.binary(operator, tree.variable(name), tree.number(draw.between(1, most))), (
-            "int" if type == "char" else type
+            return tree.binary(operator, left, tree.number(divisor)), "unsigned"
+        most = 12 if operator == ">>" else draw.pick((5, 100))
+        return tree.binary(operator, left, tree.number(draw.between(1, most))), (
+            "int" if type.endswith(("char", "short")) else type
         )
 
     def _labels(self, type: str) -> list[int]:
         draw = self.draw
-        count = 2 + min(int(draw.between(0, 10) * draw.between(20, 100) / 100), MOST_LABELS - 2)
-        narrow, least = type == "char", 0 if type == "unsigned" else -(10**9)
+        count, narrow = draw.weighted(HOW_MANY_LABELS), is_char(type)
         kind = draw.weighted({k: w for k, w in LABELS.items() if not (narrow and k == "wide")})
         if kind == "ascii":
             labels = draw.distinct(range(32, 127), count)
+            if draw.chance(0.1):
+                labels[0] = draw.pick((0, 9, 10, 13, 27))
         elif kind == "bits":
-            labels = [1 << i for i in range(min(count, 7 if narrow else 12))]
+            labels = [0, *(1 << i for i in range(16))][draw.between(0, 1) :][:count]
         elif kind == "small":
             first = draw.weighted({0: 0.4, 1: 0.45, -1: 0.05, 2: 0.1})
             labels = draw.distinct(range(first, first + count + draw.pick((0, 0, 1, 3))), count)
         elif kind == "steps":
-            step = draw.pick((1, 2, 5, 10, 16, 100))
-            first = draw.between(-100, 100 - step * count) if narrow else draw.between(-20, 600)
+            step = draw.pick((1, 2, 5, 10, 16, 100, 1000))
+            first = draw.between(-100, 100) if narrow else draw.between(-20, 600)
             labels = [first + step * i for i in range(count)]
+        elif kind == "errors":
+            labels = [-label for label in draw.distinct(range(1, 41), count)]
         else:
-            bound = 100 if kind == "sparse" else draw.pick((1000, 5000, 40000))
-            labels = draw.distinct(range(-bound // 4, bound + 1), count)
-        most = 127 if narrow else 2**31 - 1
-        labels = [label for label in labels if max(least, -most - 1) <= label <= most]
+            bound = 100 if kind == "sparse" else draw.pick((255, 1000, 5000, 40_000, 200_000))
+            least = 0 if draw.chance(0.6) else -bound // 4
+            labels = draw.distinct(range(least, bound + 1), count)
+        most = {"char": 127, "unsigned char": 255, "short": 2**15 - 1}.get(type, 2**31 - 1)
+        least = 0 if type.startswith("unsigned") else -most - 1
+        labels = [label for label in labels if least <= label <= most]
         if len(labels) < 2:
             labels = [3, 4]
         return sorted(labels) if draw.chance(0.7) else draw.shuffled(labels)
@@ -203,21 +261,21 @@ class _Writer:
     def _block(self, is_default: bool) -> list[Node]:
         draw = self.draw
         end = self.end if self.end != "either" else draw.pick(("break", "return"))
-        if draw.chance(0.25 if is_default else 0.05) and self.end != "return":
+        if draw.chance(0.22 if is_default else 0.05) and self.end != "return":
             return [c_ast.Break()]
         if self.style == "return":
             statements = [self._statement() for _ in range(draw.weighted({0: 8, 1: 2, 2: 1}))]
         elif self.style == "result":
             statements = [self._statement() for _ in range(draw.weighted({0: 8, 1: 2, 2: 1}))]
-            statements.append(tree.assign(tree.variable(self.target), self._value(self.target)))
+            statements.append(tree.assign(tree.variable(self.target), self.value(self.target)))
         elif self.style == "call":
             statements = [self._statement() for _ in range(draw.weighted({0: 5, 1: 2, 2: 1}))]
-            statements.append(self._call(draw.pick([*ARITIES])))
+            statements.append(self._called())
         else:
             statements = [self._statement() for _ in range(draw.weighted(SIZES))]
         if end == "return":
             statements.append(self._return())
-        elif not draw.chance(0.1):
+        elif not draw.chance(0.85 if end == "fall" else 0.1):
             statements.append(c_ast.Break())
         return statements
 
@@ -230,149 +288,52 @@ class _Writer:
         draw = self.draw
         if self.locals and draw.chance(0.4):
             return tree.variable(draw.pick(self.locals)[0])
-        return self._number(self.returns) if draw.chance(0.5) else self._value()
+        return self.number(self.returns) if draw.chance(0.5) else self.value()
 
     def _statement(self) -> Node:
-        if not self.draw.chance(0.13):
-            return self._simple()
-        then = [self._simple() for _ in range(self.draw.between(1, 2))]
-        if self.returns != "void" and self.draw.chance(0.3):
+        return self._choice() if self.draw.chance(0.17) else self._simple()
+
+    def _choice(self, depth: int = 0) -> Node:
+        """An `if`; inside it there may be others, `else if` above all."""
+        draw = self.draw
+        nests = depth < 2
+        then = [self._simple() for _ in range(draw.between(1, 2))]
+        if nests and draw.chance(0.07):
+            then[0] = self._choice(depth + 1)
+        if self.may_return and draw.chance(0.35):
             then[-1] = self._return()
-        otherwise = [self._simple()] if self.draw.chance(0.4) else []
-        return tree.choice(self._condition(), then, otherwise)
+        elif self.may_leave and draw.chance(0.08):
+            then[-1] = c_ast.Break()
+        otherwise: list[Node] = []
+        if draw.chance(0.38):
+            more = nests and draw.chance(0.4)
+            otherwise = [self._choice(depth + 1) if more else self._simple()]
+        return tree.choice(self.condition(), then, otherwise)
 
     def _simple(self) -> Node:
-        if not (self.parameters or self.locals) or self.draw.chance(0.22):
-            return self._call(self.draw.pick([*ARITIES]))
-        return self._changed()
+        return self._called() if self.draw.chance(0.27) else self._changed()
+
+    def _called(self) -> Node:
+        return self.call(self.draw.pick([*ARITIES]))
 
     def _changed(self) -> Node:
         """An assignment; a call where there is nothing to assign to."""
         draw = self.draw
-        if self.has_array and draw.chance(0.22):
-            return tree.assign(self._element(), self._value())
-        if not (self.parameters or self.locals):
-            return self._call(draw.pick([*ARITIES]))
-        known = self.locals if self.locals and draw.chance(0.85) else self.parameters or self.locals
-        name, type = draw.pick(known)
-        target = tree.variable(name)
-        if draw.chance(0.55):
-            return tree.assign(target, self._value(name))
-        operator, right = self._right(name, type)
-        return tree.assign(target, right, operator)
-
-    def _call(self, name: str) -> Node:
-        return tree.call(name, [self._argument() for _ in range(ARITIES[name])])
-
-    def _argument(self) -> Node:
-        if self.draw.chance(0.12):
-            return self._binary()
-        return self._variable() if self.draw.chance(0.65) else self._number()
-
-    # Values
-
-    def _value(self, target: str = "") -> Node:
-        """An expression other than the target itself."""
-        draw = self.draw
-        kind = draw.weighted({"number": 30, "variable": 20, "binary": 34, "call": 12, "unary": 4})
-        if self.has_array and draw.chance(0.15):
-            return self._element()
-        if kind == "call":
-            return self._call(draw.pick([name for name in ARITIES if name[0] == "g"]))
-        if kind == "unary":
-            return c_ast.UnaryOp(draw.pick(("-", "-", "~")), self._variable_or_call(target))
-        if kind == "variable":
-            return self._variable_or_call(target)
-        return self._number() if kind == "number" else self._binary(target)
-
-    def _binary(self, target: str = "") -> Node:
-        """Of a variable and another or a number, and at times of a third."""
-        draw = self.draw
-        known = [each for each in self.parameters + self.locals if each[0] != target]
-        if not known:
-            return self._number()
-        name, type = draw.pick(known)
-        operator, right = self._right(name, type)
-        result = tree.binary(operator, tree.variable(name), right)
-        if not draw.chance(0.18):
-            return result
-        name, type = draw.pick(self.parameters + self.locals)
-        if draw.chance(0.5):
-            further, last = self._right(name, type)
-            return tree.binary(further, result, last)
-        return tree.binary(draw.pick("+-*&|"), tree.variable(name), result)
-
-    def _right(self, left: str, type: str) -> tuple[str, Node]:
-        """An operator and what stands on its right."""
-        draw = self.draw
-        operator = draw.weighted(OPERATORS)
-        others = [name for name, _ in self.parameters + self.locals if name != left]
-        if others and operator not in ("<<", ">>") and draw.chance(0.4):
-            return operator, tree.variable(draw.pick(others))
-        if operator == "<<":
-            return operator, tree.number(draw.between(2, 8))
-        if operator == ">>":
-            return operator, tree.number(draw.between(1, 8))
-        value = draw.between(1, draw.pick((3, 10, 20, 100, 1000)))
-        if operator in "/%":
-            value = draw.pick(DIVISORS)
-            if type == "unsigned" and value & (value - 1) == 0:  # else it is a shift or a mask
-                value += 1
-        elif operator == "&" and draw.chance(0.6):
-            value = draw.pick(MASKS)
-        elif operator == "*" and value != 2 and value & (value - 1) == 0:  # else it is a shift
-            value += 2 if value == 1 else 1
-        return operator, tree.number(value)
-
-    def _condition(self) -> Node:
-        draw = self.draw
-        if draw.chance(0.12):
-            return tree.binary(draw.pick(("&&", "||")), self._comparison(), self._comparison())
-        return self._comparison()
-
-    def _comparison(self) -> Node:
-        draw = self.draw
-        known = self.parameters + self.locals
-        if not known or draw.chance(0.07):
-            left: Node = self._call(draw.pick(("g0", "g1", "g4")))
-            type = "int"
+        if self.arrays and draw.chance(0.36 if self.variables else 1.0):
+            target, type = self.element()
+            name = ""
+        elif self.variables:
+            often = self.locals if self.locals and draw.chance(0.82) else self.parameters
+            name, type = draw.pick(often or self.locals)
+            target = tree.variable(name)
         else:
-            name, type = draw.pick(known)
-            left = tree.variable(name)
-            if draw.chance(0.12):
-                left = tree.binary("&", left, tree.number(draw.pick(MASKS)))
-                return tree.binary(draw.pick(("==", "!=")), left, tree.number(0))
-            others = [other for other, _ in known if other != name]
-            if others and draw.chance(0.25):
-                right = tree.variable(draw.pick(others))
-                return tree.binary(draw.pick(("==", "!=", ">", "<=", "<", ">=")), left, right)
-        if type != "unsigned" and draw.chance(0.2):
-            return tree.binary(draw.pick(("<", ">=")), left, tree.number(0))
-        operator = draw.pick(("==", "!=", ">", "<="))
-        least = 1 if type == "unsigned" and operator in (">", "<=") else 0
-        most = draw.pick((10, 100) if type == "char" else (10, 100, 1000))
-        return tree.binary(operator, left, tree.number(draw.between(least, most)))
-
-    def _element(self) -> Node:
-        draw = self.draw
-        indices = [name for name, type in self.parameters + self.locals if type in ("int", "long")]
-        if indices and draw.chance(0.45):
-            return c_ast.ArrayRef(tree.variable("a0"), tree.variable(draw.pick(indices)))
-        return tree.element(
-            draw.weighted({0: 5, 1: 2}) if draw.chance(0.5) else draw.between(0, 12)
-        )
-
-    def _variable(self) -> Node:
-        known = self.parameters + self.locals
-        return tree.variable(self.draw.pick(known)[0]) if known else self._number()
-
-    def _variable_or_call(self, target: str) -> Node:
-        known = [name for name, _ in self.parameters + self.locals if name != target]
-        return tree.variable(self.draw.pick(known)) if known else self._call("g4")
-
-    def _number(self, type: str = "int") -> Node:
-        draw = self.draw
-        if type != "unsigned" and draw.chance(0.12):
-            return tree.number(-draw.between(1, draw.pick((2, 20))))
-        most = draw.pick((10, 100, 120) if type == "char" else (3, 10, 20, 100, 1000))
-        return tree.number(draw.between(0, most))
+            return self._called()
+        if draw.chance(0.58):
+            return tree.assign(target, self.value(name))
+        operator, right = self.right(name, type)
+        kind = draw.weighted({"one": 30, "more": 12, "simple": 58})
+        if kind == "one":  # `++` and `--` are the same
+            operator, right = draw.pick("++-"), tree.number(1)
+        elif kind == "more":
+            operator, right = draw.pick("++-|&^"), self.value(name)
+        return tree.assign(target, right, operator)
