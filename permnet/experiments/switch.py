@@ -31,7 +31,7 @@ _TRAIN = TrainConfig(
 )
 # Programs of few cases cost a tenth of long ones, and hold nearly all there is to learn of C.
 _GROWN = replace(_TRAIN, epochs=8, grow=(6, 12), grow_epochs=10, evaluate_limit=1000)
-# From the decompiler that ships under that name, which was trained on an earlier version of the set.
+# From the decompiler that ships under that name, of the version of the set before.
 _WIDE = replace(_TRAIN, epochs=10, rate=0.001, start=WIDE, evaluate_every=5, evaluate_limit=1000)
 
 
