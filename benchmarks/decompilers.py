@@ -43,7 +43,7 @@ from permnet.errors import PermnetError
 from permnet.provenance import provenance
 from permnet.tasks.switch import dataset
 from permnet.tasks.switch.compiler import compile_c, find_compiler
-from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
+from permnet.tasks.switch.ctokens import PRELUDE, layout, lex, named
 from permnet.tasks.switch.skeleton import DEFAULT, Skeleton, skeleton
 
 ANGR = Path("out/angr/bin/python")
@@ -60,7 +60,7 @@ class Program:
 
     @property
     def text(self) -> str:
-        return layout([self.c[0], self.name, *self.c[2:]])
+        return layout(named(self.c, self.name))
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,7 @@ def scored(programs: list[Program], outcome: Outcome) -> dict[str, Any]:
         if found.verified is not None:
             count(
                 "same_c",
-                found.c is not None
-                and [*found.c[:1], *found.c[2:]] == [program.c[0], *program.c[2:]],
+                found.c is not None and found.c == named(program.c, program.name),
             )
             count("verified", found.verified)
             count("wrong_verified", found.verified and not right)

@@ -26,7 +26,7 @@ from permnet.decompiling.toolchain import Compiler
 from permnet.provenance import provenance
 from permnet.tasks.switch.canonical import canonical, parse
 from permnet.tasks.switch.compiler import Stage, compile_c, find_compiler
-from permnet.tasks.switch.ctokens import PRELUDE, layout
+from permnet.tasks.switch.ctokens import PRELUDE, layout, named
 from permnet.tasks.switch.dataset import CORE, shipped
 from permnet.tasks.switch.draw import Draw
 from permnet.tasks.switch.expressions import OutsideDomainError
@@ -101,8 +101,8 @@ def is_another(c: list[str], changed: list[str]) -> bool:
 
 def compiled(programs: list[list[str]], stage: Stage) -> list[Function]:
     """Programs as `permnet decompile` reads them, from one file."""
-    named = (layout([c[0], f"part{i}", *c[2:]]) for i, c in enumerate(programs))
-    made = compile_c("\n".join([PRELUDE, *named]), stage=stage)
+    parts = (layout(named(c, f"part{i}")) for i, c in enumerate(programs))
+    made = compile_c("\n".join([PRELUDE, *parts]), stage=stage)
     found = functions(made.decode()) if stage == "-S" else disassembled(made)
     by_name = {function.name: function for function in found}
     return [by_name[f"part{i}"] for i in range(len(programs))]

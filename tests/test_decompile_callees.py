@@ -10,7 +10,7 @@ from permnet.decompiling.source import disassembled
 from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import prototypes
 from permnet.tasks.switch.compiler import Stage, compile_c
-from permnet.tasks.switch.ctokens import PRELUDE, layout
+from permnet.tasks.switch.ctokens import PRELUDE, layout, named
 from permnet.tasks.switch.dataset import SETS, WIDE, shipped
 
 
@@ -27,7 +27,7 @@ def guess(c: str, *declared: str) -> list[str]:
 @pytest.mark.parametrize("name", SETS)
 def test_the_calls_of_many_functions_tell_all_of_the_prelude(name: str, stage: Stage) -> None:
     programs = [c for _, c in islice(shipped(name).pairs(), 300)]
-    parts = [layout([c[0], f"part{i}", *c[2:]]) for i, c in enumerate(programs)]
+    parts = [layout(named(c, f"part{i}")) for i, c in enumerate(programs)]
     found = made("\n".join([PRELUDE, *parts]), stage)
     told, known = prototypes(" ".join(guessed(found, ()).values())), prototypes(PRELUDE)
     if name == WIDE:

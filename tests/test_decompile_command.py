@@ -16,7 +16,7 @@ from permnet.commands.decompile import MOST_REFUSED
 from permnet.decompiling.pipeline import Pipeline
 from permnet.decompiling.toolchain import Compiler
 from permnet.tasks.switch.compiler import FLAGS, compile_c
-from permnet.tasks.switch.ctokens import PRELUDE, layout
+from permnet.tasks.switch.ctokens import PRELUDE, layout, named
 from permnet.tasks.switch.dataset import shipped
 from permnet.tasks.switch.skeleton import skeleton
 from tests.table_model import knowing, wrong
@@ -26,7 +26,7 @@ ONCE = (c for a, c in shipped("switch-6").pairs() if not re.search(r": \S+ :", "
 C = list(islice(ONCE, 3))
 NAMES = ("one", "two", "three")
 TEXT = compile_c(
-    "\n".join([PRELUDE, *(layout([c[0], n, *c[2:]]) for n, c in zip(NAMES, C, strict=True))])
+    "\n".join([PRELUDE, *(layout(named(c, n)) for n, c in zip(NAMES, C, strict=True))])
 ).decode()
 REFUSED = "odd:\n\tcmp eax, 1\n\tje .L1\n\tvaddps ymm0, ymm1\n.L1:\n\tret\n"
 
@@ -145,7 +145,7 @@ def test_json_is_as_documented(capsys, file: Path) -> None:
             *("file", "name", "c", "verified", "confidence", "skeleton", "map", "seconds", "error"),
         ]
         assert (row["file"], row["name"], row["error"]) == (str(file), name, None)
-        assert row["c"] == layout([c[0], name, *c[2:]])
+        assert row["c"] == layout(named(c, name))
         assert row["skeleton"] == skeleton(c)
         assert all(isinstance(a, int) and isinstance(b, int) for a, b in row["map"])
     assert [row["verified"] for row in rows] == [True, True, False]
@@ -322,7 +322,7 @@ DEFINED += " void h0(void) { } void h1(int a) { } void h2(int a, int b) { }"
 def built(folder: Path, *flags: str, name: str = "x.o", prelude: str = PRELUDE) -> Path:
     """An ELF file of the three functions."""
     source = folder / "x.c"
-    programs = (layout([c[0], n, *c[2:]]) for n, c in zip(NAMES, C, strict=True))
+    programs = (layout(named(c, n)) for n, c in zip(NAMES, C, strict=True))
     source.write_text("\n".join([prelude, *programs]))
     command = ["gcc", *FLAGS, "-w", *flags, "-o", str(folder / name), str(source)]
     subprocess.run(command, check=True)
@@ -343,7 +343,7 @@ def test_machine_code(kind: str, capsys, tmp_path: Path) -> None:
         assert rows[name]["error"] is None
         assert rows[name]["verified"] == (name != "three")
         if name != "three":
-            assert rows[name]["c"] == layout([c[0], name, *c[2:]])
+            assert rows[name]["c"] == layout(named(c, name))
 
 
 def test_machine_code_on_standard_input(capsys, tmp_path: Path, monkeypatch) -> None:

@@ -19,7 +19,7 @@ from permnet.decompiling.text import Function, Source, functions
 from permnet.decompiling.toolchain import Compiler, definitions
 from permnet.decompiling.verify import same
 from permnet.tasks.switch.compiler import FLAGS, Stage, compile_c, object_of
-from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
+from permnet.tasks.switch.ctokens import PRELUDE, layout, lex, named
 from permnet.tasks.switch.dataset import SETS, shipped
 from tests.table_model import knowing, wrong
 
@@ -40,7 +40,7 @@ def confirmed(answers: Sequence[tuple[list[str], Function]], compiler: Compiler)
 
 
 def source(c: list[str], name: str) -> str:
-    return layout([c[0], name, *c[2:]])
+    return layout(named(c, name))
 
 
 def assembly(flags: tuple[str, ...] = FLAGS, cc: str = "gcc", before: str = PRELUDE) -> str:

@@ -24,7 +24,7 @@ from permnet.decompiling.toolchain import Compiler, prelude_with
 from permnet.errors import PermnetError
 from permnet.models import CopyNet, Decompiler
 from permnet.tasks.switch.compiler import compile_c
-from permnet.tasks.switch.ctokens import PRELUDE, layout, lex
+from permnet.tasks.switch.ctokens import PRELUDE, layout, lex, named
 from permnet.tasks.switch.dataset import shipped
 from permnet.tasks.switch.reading import MEANS, as_read
 from permnet.tasks.switch.skeleton import skeleton
@@ -34,12 +34,12 @@ from tests.table_model import REST, TableModel, knowing, vocabulary, wrong
 
 PROGRAMS = {f"part{i}": c for i, (_, c) in enumerate(list(shipped("switch-10").pairs())[:6])}
 TEXT = compile_c(
-    "\n".join([PRELUDE, *(layout([c[0], name, *c[2:]]) for name, c in PROGRAMS.items())])
+    "\n".join([PRELUDE, *(layout(named(c, name)) for name, c in PROGRAMS.items())])
 ).decode()
 
 
-def named(name: str) -> str:
-    return layout([PROGRAMS[name][0], name, *PROGRAMS[name][2:]])
+def c_of(name: str) -> str:
+    return layout(named(PROGRAMS[name], name))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_right_answers_are_verified_in_order() -> None:
     found = knowing(TEXT, {name: [c] for name, c in PROGRAMS.items()}).each(functions(TEXT))
     assert [f.name for f in found] == [*PROGRAMS]
     for name, answer in zip(PROGRAMS, found, strict=True):
-        assert answer.c == named(name)
+        assert answer.c == c_of(name)
         assert answer.verified
         assert answer.error is None
         assert answer.confidence == pytest.approx(1.0)
@@ -65,7 +65,7 @@ def test_the_first_candidate_that_verifies_wins() -> None:
     pipeline = knowing(TEXT, answers)
     right, not_found, silent = pipeline.each(functions(TEXT)[:3])
     assert right.verified
-    assert right.c == named("part0")
+    assert right.c == c_of("part0")
     assert right.confidence == pytest.approx(REST**2, rel=0.01)
     assert (not_found.verified, not_found.error) == (False, None)
     assert not_found.skeleton[0][0] == 77
@@ -87,7 +87,7 @@ def test_another_model_is_asked_what_the_first_has_no_verified_answer_to() -> No
     found = first.each(functions(TEXT)[:3])
     assert asked == [2]
     assert [one.verified for one in found] == [True, True, False]
-    assert [one.c for one in found] == [named("part0"), named("part1"), "long\n"]  # as sure
+    assert [one.c for one in found] == [c_of("part0"), c_of("part1"), "long\n"]  # as sure
 
 
 def test_the_better_of_two_answers() -> None:
@@ -111,7 +111,7 @@ def test_what_one_model_cannot_read_another_may() -> None:
     first.others = [Answerer(knows, knows.vocab)]
     (found,) = first.each([function])
     assert (found.error, found.verified) == (None, False)  # without `neg` it is another function
-    assert found.c == named("part0")
+    assert found.c == c_of("part0")
 
 
 def test_shifts_by_one_are_read_by_models_of_the_wide_language(vocab: Vocab) -> None:
@@ -144,7 +144,7 @@ def test_without_a_compiler_answers_are_unverified() -> None:
     pipeline = knowing(TEXT, answers, compiler=Compiler(cc="no-such-cc"))
     assert "no-such-cc is not installed" in pipeline.trouble
     (found,) = pipeline.each(functions(TEXT)[:1])
-    assert found.c == named("part0")
+    assert found.c == c_of("part0")
     assert not found.verified
 
 
@@ -322,7 +322,7 @@ def test_functions_of_other_types_may_be_called(trained: str, prototype: str) ->
     calling = (c for _, c in shipped("switch-6").pairs() if trained in c)
     programs = [["mine" if t == trained else t for t in c] for c in islice(calling, 8)]
     compiler = Compiler(prelude=prelude_with(prototype))
-    parts = [layout([c[0], f"part{i}", *c[2:]]) for i, c in enumerate(programs)]
+    parts = [layout(named(c, f"part{i}")) for i, c in enumerate(programs)]
     text = compiler.assembly("\n".join([compiler.prelude, *parts]))
     answers = Pipeline.load(compiler=compiler).each(functions(text))
     assert sum(answer.verified for answer in answers) > 6
@@ -374,7 +374,7 @@ def learnt(tmp_path_factory) -> tuple[str, str]:
     """A checkpoint's folder, and the assembly that its model has learnt to decompile."""
     programs = [lex(c) for c in SMALL]
     text = compile_c(
-        "\n".join(layout([c[0], f"small{i}", *c[2:]]) for i, c in enumerate(programs))
+        "\n".join(layout(named(c, f"small{i}")) for i, c in enumerate(programs))
     ).decode()
     words = {
         token

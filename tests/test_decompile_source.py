@@ -14,7 +14,7 @@ from permnet.decompiling.toolchain import Compiler, prelude_with, prototypes
 from permnet.errors import PermnetError
 from permnet.tasks.switch.assembly import lex_line
 from permnet.tasks.switch.compiler import FLAGS, compile_c, find_compiler
-from permnet.tasks.switch.ctokens import PRELUDE, layout
+from permnet.tasks.switch.ctokens import PRELUDE, layout, named
 from permnet.tasks.switch.dataset import SETS, shipped
 
 ATT = [flag for flag in FLAGS if flag != "-masm=intel"]
@@ -23,8 +23,8 @@ ATT = [flag for flag in FLAGS if flag != "-masm=intel"]
 def made(flags: list[str]) -> str:
     """The assembly of some programs of each set."""
     programs = chain.from_iterable(list(shipped(name).pairs())[::50] for name in SETS)
-    named = (layout([c[0], f"part{i}", *c[2:]]) for i, (_, c) in enumerate(programs))
-    return compile_c("\n".join([PRELUDE, *named]), flags=flags).decode()
+    parts = (layout(named(c, f"part{i}")) for i, (_, c) in enumerate(programs))
+    return compile_c("\n".join([PRELUDE, *parts]), flags=flags).decode()
 
 
 def flat(text: str) -> dict[str, list[str]]:

@@ -32,6 +32,17 @@ def test_the_true_c_is_verified(name: str) -> None:
     assert all(verify([(c, assembly) for assembly, c in pairs]))
 
 
+def test_the_wide_language_is_acceptable() -> None:
+    c = lex(
+        "unsigned char f(short p0, int *a0, unsigned short *a1) { unsigned long v0;"
+        " switch (a1[p0 - 1]) { case 1: a0[0] += 3; break; default: v0 = p0 ? 4 : a0[1]; }"
+        " return v0 == 3; }"
+    )
+    (read,) = compiled([c], "-S")
+    assert acceptable(c, NAMES)
+    assert verify([(c, read.assembly), (["unsigned", *c[2:]], read.assembly)]) == [True, False]
+
+
 @pytest.mark.parametrize(("stage", "count"), [("-S", 150), ("-c", 60)])
 def test_altered_answers_are_not(stage: gcc.Stage, count: int) -> None:
     kinds, changed, true = zip(*islice(alterations(f"test {stage}"), count), strict=True)
@@ -89,7 +100,8 @@ def test_one_that_does_not_compile_leaves_the_others() -> None:
         "int f(int p0) { return system(p0); }",
         "int f(p0) int p0; { return p0; }",
         "int f(int p0) { return p0; }}",
-        "int f(int p0) { return p0 ? 1 : 0; }",
+        "int f(int p0) { goto p0; }",
+        "unsigned f f(int p0) { return p0; }",
         "int f(int p0) { case 3: %: }",
         "int f(int *a0) { return a0 <: 3 ]; }",
         "int f(int p0) { return 99999999999; }",

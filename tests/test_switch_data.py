@@ -36,7 +36,7 @@ SHA256 = {
     ("switch-6", "shuffled"): "0c62d445a8081a981e614c56e410389b78e494c9459502b078e050413d164406",
     ("switch-10", "shuffled"): "6fac21ca737459866d257a78b69e371bba81675c4403d813c7208d138f7fdfae",
     ("switch-20", "shuffled"): "80d523cd3b4084074d4f6558f41b4582525fc4a3e85bee89bf0b62e01e7bebab",
-    ("switch-wide", "shuffled"): "5ae14b6694cc5078897ad8ef75db83dcc391379d60ee8adadd0351e0459d8f78",
+    ("switch-wide", "shuffled"): "09bc21b41bae884cc3c6cbf5c963258d4a47b1b2c586bcf292d084dd6b8905f1",
     ("switch-6", "raw"): "b414d7e3cee659529a3a3c81638f54abd777c77982ec06ed7b53b3b589170aab",
 }
 

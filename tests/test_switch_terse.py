@@ -49,7 +49,7 @@ TERSE_BARE = [
     *(".L7", ":"),
     *lex("h1(3); }"),
 ]
-WORDS = [*UNSAID, "ret", "switch", "default", "if", "3", "-5", "v0", ".L4", ".L9", *":,;{}()"]
+WORDS = [*UNSAID, "?", "ret", "switch", "default", "if", "3", "-5", "v0", ".L4", ".L9", *":,;{}()"]
 
 
 def test_c_is_written_without_what_follows_from_the_rest() -> None:
@@ -77,6 +77,24 @@ def test_labels_of_a_block_are_said_as_they_are_compared_with() -> None:
     assert c == GROUPED
     assert all(c[at] == token for token, at in zip(said, places, strict=True) if token != ",")
     assert in_full(lex("f() { 3: -5"))[0] == lex("f() { case 3: case -5")
+
+
+# What wide.py writes, too: `return` before the switch, `break` in an `if`, `a ? b : c`.
+WIDE = lex(
+    "void f(int p0) { if (p0 < 0) { return; } switch (p0) {"
+    " case 3: if (p0 > 1) { break; } h1(p0 > 2 ? 4 : p0);"
+    " case 5: h1(p0 == 1 ? 2 : 3); break; } }"
+)
+TERSE_WIDE = lex(
+    "void f(int p0) { if (p0 < 0) { ret; } switch (p0) {"
+    " 3: if (p0 > 1) { ; } h1(p0 > 2 ? 4 ? p0);"
+    " 5, h1(p0 == 1 ? 2 ? 3); } }"
+)
+
+
+def test_the_wide_language_is_said_too() -> None:
+    assert terse(WIDE, []) == TERSE_WIDE
+    assert in_full(TERSE_WIDE)[0] == WIDE
 
 
 def test_a_return_of_nothing_is_said_as_its_jump() -> None:
@@ -107,13 +125,15 @@ def test_every_shipped_program_comes_back() -> None:
             if "default" in c:
                 defaults += 1
                 unsaid += assembly.count(said[_default_at(said)]) < 2
-            if "return ;" in " ".join(c):
+            inside = " ".join(c).partition("switch")[2].rpartition("}")[0]
+            if "return ;" in inside:
                 assert "ret" not in said
                 bare += 1
                 exact += _in_order(said, assembly)
-        assert exact >= (0.75 if name in CORE else 0.6) * bare > 20
+        assert bare > 20
+        assert exact >= (0.75 if name in CORE else 0.6) * bare
         assert defaults > 500
-        assert unsaid <= (name not in CORE)
+        assert unsaid <= (0 if name in CORE else 10)  # where it stands right behind the tests
 
 
 def _default_at(said: list[str]) -> int:
@@ -130,6 +150,15 @@ def _default_at(said: list[str]) -> int:
         ("and eax 1 cmp rax 0 setne al cmp al 0 jne .L2 jmp .L4", ".L4"),
         ("and eax 1 cmp rax 0 setne al cmp al 0 je .L22 call", ".L22"),
         ("cmp eax 5 jg .L32 cmp eax 3 je .L2 jmp .L4 .L32 : cmp eax 7 je .L3 jmp .L4", ".L4"),
+        ("cmp eax 2 ja .L7 cmp eax 0 ∋ 1 2 jne .L2 jmp .L4", ".L7"),
+        ("cmp eax 5 ja .L8 jmp .L4 .L8 : cmp eax 5 je .L2 jmp .L4", ".L4"),
+        ("cmp eax 5 je .L2 cmp eax 5 ja .L4 cmp eax 3 jmp .L4", ".L4"),
+        ("cmp eax 5 je .L2 .L4 : call", ".L4"),
+        ("cmp eax 5 je .L2 call h0 jmp .L9", "default"),
+        (
+            "cmp eax 0 jle .L3 mov eax DWORD PTR [ rbp ] jmp .L1 .L3 : cmp eax 5 je .L2 jmp .L4",
+            ".L4",
+        ),
         ("cmp eax 5 je .L2", "default"),
         ("jmp", "default"),
         ("jmp rax", "default"),

@@ -49,6 +49,11 @@ def lex(text: str) -> list[str]:
     return tokens
 
 
+def named(c: Sequence[str], name: str) -> list[str]:
+    """The function `f` under another name."""
+    return [name if token == "f" else token for token in c]
+
+
 def layout(tokens: Sequence[str]) -> str:
     """The tokens as C text, a statement a line; `lex` gives them back.
 
