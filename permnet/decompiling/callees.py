@@ -31,8 +31,9 @@ _REGISTERS = {
     **{f"r{x}b": (x, "char") for x in _ARGUMENTS[4:]},
 }
 _WORD = re.compile(r"[a-z]\w*")
+_WHOLE = re.compile(r"r(?:[a-z]{2}|\d+)")  # registers of 64 bits
 _C_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_MOVES = re.compile(r"mov(?:abs|[sz]xd?)?|lea")
+_MOVES = re.compile(r"mov(?:abs|[sz]xd?)?|lea|set[a-z]+")
 _READS_ONLY = ("cmp", "test", "push")
 
 
@@ -115,7 +116,13 @@ def _leaves(line: Instruction) -> bool:
 
 
 def _read(line: Instruction) -> list[tuple[str, str]]:
-    """The registers that an instruction reads."""
+    """The registers that an instruction reads, and how wide.
+
+    `lea edx, 3[rax]` adds 3 to the lower half alone.
+    """
     target_is_read = line[2:3] == ["PTR"] or not _MOVES.fullmatch(line[0])
     words = _WORD.findall(" ".join(line[1 if target_is_read else 2 :]))
-    return [_REGISTERS[word] for word in words if word in _REGISTERS]
+    read = [_REGISTERS[word] for word in words if word in _REGISTERS]
+    if line[0] == "lea" and not _WHOLE.fullmatch(line[1]):
+        return [(register, "int") for register, _ in read]
+    return read
