@@ -23,7 +23,8 @@ def difference(function: Function, answer: Decompiled, compiler: Compiler) -> li
     """
     try:
         tokens = lex(answer.c or "")
-        (made,) = remade([([*tokens[:1], "f", *tokens[2:]], function)], compiler)
+        tokens[tokens.index("(") - 1] = "f"
+        (made,) = remade([(tokens, function)], compiler)
         if made is None:
             return ["it is no C to the compiler"]
         found = list(_differing(function.lines, made.lines))

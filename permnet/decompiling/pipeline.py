@@ -13,6 +13,7 @@ from typing import Any
 
 from permnet.checkpoint import describe, load, shipped
 from permnet.decompiling.answer import Answer, Answerer, Map, batches
+from permnet.decompiling.guide import hints
 from permnet.decompiling.machine import verified
 from permnet.decompiling.question import Question, ask
 from permnet.decompiling.search import Deviations
@@ -208,17 +209,23 @@ class Pipeline:
         """The ids of the first further answer that verifies, for those that have one."""
         right: dict[int, list[int]] = {}
         tried, left = 1, doubtful
+        found = [(i, search.first(i)) for i in doubtful]
         while tried < self.n_best and left:
+            said = [(questions[i].read(ids, answerer.vocab), questions[i]) for i, ids in found]
+            told = hints([(words, question.function) for words, question in said], self.compiler)
+            for (i, ids), hint in zip(found, told, strict=True):
+                search.guide(i, ids, hint)
             found = search.next(left, min(ROUND, self.n_best - tried))
             if not found:
                 break
             tried += max(Counter(i for i, _ in found).values())
-            said = [questions[i].read(ids, answerer.vocab) for i, ids in found]
-            full = [(questions[i], in_full(s)[0]) for (i, _), s in zip(found, said, strict=True)]
+            said = [(questions[i].read(ids, answerer.vocab), questions[i]) for i, ids in found]
+            full = [(question, in_full(words)[0]) for words, question in said]
             for (i, ids), verdict in zip(found, self._verify(full), strict=True):
                 if verdict:
                     right.setdefault(i, ids)
             left = [i for i in left if i not in right]
+            found = [(i, ids) for i, ids in found if i in left]
         return right
 
     def _verify(self, said: Sequence[tuple[Question, list[str]]]) -> list[bool]:

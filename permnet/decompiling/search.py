@@ -6,9 +6,12 @@ first. It costs the steps behind the place only, where a beam of as many answers
 each, and the search can end as soon as an answer verifies.
 
 A deviation deviates again only behind its own place, so no answer is found twice.
+
+Where an answer is wrong can be told (`guide`, see guide.py): its deviations at those places are
+then tried before others, and those behind them last, since they leave the first mistake as it is.
+An answer that is right for longer is the better one to go on from.
 """
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -22,17 +25,49 @@ from permnet.models import Seq2Seq
 from permnet.models.base import join_rows, take_rows
 from permnet.vocab import EOS, PAD
 
-BRANCHES = 4  # tokens at a place, the likeliest included
-KEPT = 100  # deviations of an answer, the likeliest: as many as anyone asks for
+BRANCHES = 5  # tokens at a place, the likeliest included
+# What is known of an answer is counted like a change of its log-probability.
+AT_FAULT = 2.0  # for a deviation where the answer is wrong
+BEHIND = -3.0  # for one behind that
+RIGHT = 6.0  # for a whole answer that is right; for a part of it, as much less
+
+Ids = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Place:
-    """What was said so far, its log-probability, and the state in which its last token is read."""
+class Hint:
+    """How much of an answer is right, from 0 to 1, and the places of tokens that may be at fault."""
 
-    said: tuple[int, ...]
+    right: float
+    places: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """An answer, the place at which another token is taken, and that token.
+
+    `score` is the log-probability up to and with it, `guess` what may become of the whole; `states`
+    are those in which the answer's tokens from `first` on are read, of which `row` is its row.
+    """
+
+    answer: Ids
+    place: int
+    token: int
     score: float
-    state: Any
+    guess: float
+    number: int
+    states: list[Any]
+    first: int
+    row: int
+
+    @property
+    def said(self) -> Ids:
+        return (*self.answer[: self.place], self.token)
+
+    @property
+    def state(self) -> Any:
+        """The state in which the token is read."""
+        return take_rows(self.states[self.place - self.first], torch.tensor([self.row]))
 
 
 class Deviations:
@@ -43,23 +78,45 @@ class Deviations:
 
     def __init__(self, model: Seq2Seq, greedy: Answers, most: int) -> None:
         self.model, self.greedy, self.most = model, greedy, most
-        self.waiting: dict[int, list[tuple[float, int, Place]]] = {}
+        self.waiting: dict[int, list[Deviation]] = {}
+        self.hints: dict[tuple[int, Ids], Hint] = {}
         self.number = count()  # of equal guesses the first is taken
+
+    def first(self, row: int) -> list[int]:
+        """The greedy answer, without its `<eos>`, as far as it goes."""
+        ids: list[int] = self.greedy.ids[row].tolist()
+        return ids[: next((t for t, token in enumerate(ids) if token in (EOS, PAD)), len(ids))]
+
+    def guide(self, row: int, ids: Sequence[int], hint: Hint | None) -> None:
+        """Say where an answer is wrong, if that is known."""
+        if hint is not None:
+            self.hints[row, tuple(ids)] = hint
 
     def next(self, rows: Sequence[int], each: int) -> list[tuple[int, list[int]]]:
         """So many more answers to each of these rows of the batch, fewer where there are no more.
 
         Pairs of row and ids without `<eos>`; what does not end is no answer.
         """
-        chosen = []
+        chosen: list[tuple[int, Deviation]] = []
         for row in rows:
             if row not in self.waiting:
                 self._note_greedy(row)
-            places = self.waiting[row]
-            chosen += [(row, heapq.heappop(places)[2]) for _ in range(min(each, len(places)))]
-        ended = [(row, list(place.said[:-1])) for row, place in chosen if place.said[-1] == EOS]
-        going = [(row, place) for row, place in chosen if place.said[-1] != EOS]
+            self.waiting[row].sort(key=lambda deviation: self._worth(row, deviation))
+            for _ in range(min(each, len(self.waiting[row]))):
+                chosen.append((row, self.waiting[row].pop()))
+        ended = [(row, list(one.answer[: one.place])) for row, one in chosen if one.token == EOS]
+        going = [(row, one) for row, one in chosen if one.token != EOS]
         return ended + (self._follow(going) if going else [])
+
+    def _worth(self, row: int, deviation: Deviation) -> tuple[float, int]:
+        worth = deviation.guess
+        if hint := self.hints.get((row, deviation.answer)):
+            worth += RIGHT * hint.right
+            if deviation.place in hint.places:
+                worth += AT_FAULT
+            elif deviation.place > max(hint.places, default=deviation.place):
+                worth += BEHIND
+        return worth, -deviation.number
 
     def _note_greedy(self, row: int) -> None:
         self.waiting[row] = []
@@ -69,12 +126,12 @@ class Deviations:
         self._note(row, (), 0.0, said, chance, states, row)
 
     @torch.no_grad()
-    def _follow(self, chosen: list[tuple[int, Place]]) -> list[tuple[int, list[int]]]:
+    def _follow(self, chosen: list[tuple[int, Deviation]]) -> list[tuple[int, list[int]]]:
         """Go on greedily from each place to the end."""
         rows = self.greedy.ids.new_tensor([row for row, _ in chosen])
         memory = take_rows(self.greedy.memory, rows)
-        state = join_rows([place.state for _, place in chosen])
-        previous = rows.new_tensor([place.said[-1] for _, place in chosen])
+        state = join_rows([deviation.state for _, deviation in chosen])
+        previous = rows.new_tensor([deviation.token for _, deviation in chosen])
         done = torch.zeros_like(previous, dtype=torch.bool)
         tokens, chances, states = [], [], []
         for _ in range(self.most):
@@ -97,7 +154,7 @@ class Deviations:
     def _note(
         self,
         row: int,
-        before: tuple[int, ...],
+        before: Ids,
         score: float,
         said: Tensor,
         chance: Tensor,
@@ -112,13 +169,24 @@ class Deviations:
         ids = said[:, 0].tolist()
         length = ids.index(EOS) + 1 if EOS in ids else len(ids)
         so_far = [score, *(score + chance[:length, 0].cumsum(0)).tolist()]
-        less = chance[:length, 1:] - chance[:length, :1]
-        losses, which = less.flatten().topk(min(KEPT, int(less.isfinite().sum())))
-        for loss, at in zip(losses.tolist(), which.tolist(), strict=True):
-            t, branch = divmod(at, BRANCHES - 1)
-            tokens = (*before, *ids[:t], int(said[t, branch + 1]))
-            state = take_rows(states[t], said.new_tensor([at_row]))
-            deviation = Place(tokens, so_far[t] + float(chance[t, branch + 1]), state)
-            guess = so_far[-1] + loss
-            heapq.heappush(self.waiting[row], (-guess, next(self.number), deviation))
-        return [*before, *ids[: length - 1]] if EOS in ids else None
+        answer = (*before, *ids[: length - (EOS in ids)])
+        others, chances = said[:length, 1:].tolist(), chance[:length].tolist()
+        for t, tokens in enumerate(others):
+            likeliest, *less = chances[t]
+            for token, own in zip(tokens, less, strict=True):
+                if own == -torch.inf:
+                    continue
+                self.waiting[row].append(
+                    Deviation(
+                        answer,
+                        len(before) + t,
+                        token,
+                        so_far[t] + own,
+                        so_far[-1] + own - likeliest,
+                        next(self.number),
+                        states,
+                        len(before),
+                        at_row,
+                    )
+                )
+        return list(answer) if EOS in ids else None
