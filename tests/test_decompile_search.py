@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from permnet.decode import Answers, greedy
-from permnet.decompiling.search import Deviations
+from permnet.decompiling.search import AT_FAULT, BEHIND, RIGHT, Deviations, Hint
 from permnet.models.base import Seq2Seq, Step
+from permnet.tasks.switch.draw import Draw
 from permnet.vocab import EOS, SOS, SPECIALS
 
 WORDS, LENGTH = 3, 3
@@ -66,12 +67,19 @@ def said(ids: Tensor) -> tuple[int, ...]:
     return tuple(tokens[: tokens.index(EOS)])
 
 
-@given(seeds)
-def test_every_answer_is_found_once(seed: int) -> None:
+@given(seeds, st.booleans())
+def test_every_answer_is_found_once(seed: int, guided: bool) -> None:
+    """Whatever is said of them."""
     _, found, search = asked(seed, [1])
-    answers = [said(found.ids[0])]
-    while more := search.next([0], 5):
-        answers += [tuple(ids) for _, ids in more]
+    answers, drawn = [said(found.ids[0])], Draw(str(seed))
+    assert search.first(0) == [*answers[0]]
+    while search.goes_on(0):
+        if guided:
+            places = drawn.distinct(range(LENGTH + 1), drawn.between(0, LENGTH))
+            hint = Hint(drawn.between(0, 100) / 100, frozenset(places))
+            search.guide(0, answers[-1], hint)
+        answers += [tuple(ids) for _, ids in search.next([0])]
+    assert search.next([0]) == []
     words = range(len(SPECIALS), LAST)
     everything = {ids for n in range(LENGTH + 1) for ids in product(words, repeat=n)}
     assert len(answers) == len(everything)
@@ -89,15 +97,31 @@ def test_the_first_is_the_likeliest_exchange_of_one_token(seed: int) -> None:
         if token != (*best, EOS)[t]
     }
     t, token = max(exchanges, key=exchanges.__getitem__)
-    assert search.next([0], 1) == [(0, model.onward(0, [*best[:t], token]))]
+    assert search.next([0]) == [(0, model.onward(0, [*best[:t], token]))]
 
 
-@given(seeds, st.lists(st.sampled_from([0, 1]), min_size=2, max_size=4), st.integers(1, 4))
-def test_the_batch_and_the_rounds_change_nothing(seed: int, rows: list[int], each: int) -> None:
+@given(seeds)
+def test_where_an_answer_is_wrong_it_is_changed_first(seed: int) -> None:
+    _, found, search = asked(seed, [0])
+    best = said(found.ids[0])
+    search.guide(0, best, Hint(0.0, frozenset({0})))
+    worth = [search._worth(0, each)[0] - each.guess for each in search._waiting(0)]
+    places = [each.place for each in search._waiting(0)]
+    assert {(place == 0, gain) for place, gain in zip(places, worth, strict=True)} == {
+        (place == 0, AT_FAULT if place == 0 else BEHIND) for place in places
+    }
+    search.guide(0, best, Hint(0.5, frozenset({len(best)})))  # all before the end is right
+    gains = {each.place: search._worth(0, each)[0] - each.guess for each in search._waiting(0)}
+    for place, gain in gains.items():
+        assert abs(gain - RIGHT / 2 - (AT_FAULT if place == len(best) else 0.0)) < 1e-9
+
+
+@given(seeds, st.lists(st.sampled_from([0, 1]), min_size=2, max_size=4))
+def test_the_batch_changes_nothing(seed: int, rows: list[int]) -> None:
     _, _, together = asked(seed, rows)
     _, _, alone = asked(seed, rows[-1:])
     last = len(rows) - 1
-    first = [ids for row, ids in together.next(range(len(rows)), each) if row == last]
-    then = [ids for _, ids in together.next([last], each)]
-    assert first == [ids for _, ids in alone.next([0], each)]
-    assert then == [ids for _, ids in alone.next([0], each)]
+    first = [ids for row, ids in together.next(range(len(rows))) if row == last]
+    then = [ids for _, ids in together.next([last])]
+    assert first == [ids for _, ids in alone.next([0])]
+    assert then == [ids for _, ids in alone.next([0])]

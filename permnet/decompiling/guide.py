@@ -1,14 +1,14 @@
 """Where a wrong answer is wrong, told by the compiler: so that the search knows where to go on.
 
 At -O0 gcc translates one statement after another. So where the assembly of an answer first differs
-from what it should be, there, or in what was declared before, the C differs, too; what stands behind
-it need not be looked at yet. Which line of C an instruction is of gcc says with `-g`.
+from what it should be, there, or in what was declared before, the C differs, too; what stands
+behind it need not be looked at yet. Of which line of C an instruction is, gcc says with `-g`.
 """
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from permnet.decompiling.answer import token_lines
 from permnet.decompiling.machine import knows_callees
@@ -20,6 +20,9 @@ from permnet.errors import PermnetError
 from permnet.tasks.switch.terse import in_full
 
 _LINE = re.compile(r"\s*\.loc\s+\d+\s+(\d+)\s")
+Difference = tuple[float, set[int]]
+"""The share of the assembly that is right, and the lines of C, from 0, that what follows is of."""
+
 _VARIABLE = re.compile("[apv][0-9]")
 _TYPES = ("char", "int", "long", "short", "unsigned", "void")
 
@@ -29,16 +32,17 @@ def hints(answers: Sequence[tuple[list[str], Function]], compiler: Compiler) -> 
     full = [in_full(said) for said, _ in answers]
     wrong = _first_differences([c for c, _ in full], [f for _, f in answers], compiler)
     return [
-        None if at is None else Hint(at[0], frozenset(_at_fault(c, places, at[1])))
+        None
+        if at is None
+        else Hint(at[0], frozenset(chain(*(_at_fault(c, places, line) for line in at[1]))))
         for (c, places), at in zip(full, wrong, strict=True)
     ]
 
 
 def _first_differences(
     programs: Sequence[C], functions: Sequence[Function], compiler: Compiler
-) -> list[tuple[float, int] | None]:
-    """The share of the assembly that is right, and the line of C, from 0, that what follows is of."""
-    found: list[tuple[float, int] | None] = [None] * len(programs)
+) -> list[Difference | None]:
+    found: list[Difference | None] = [None] * len(programs)
     if compiler.optimizes:
         return found
     telling = replace(compiler, flags=(*compiler.flags, "-g"))
@@ -52,7 +56,7 @@ def _first_differences(
     return found
 
 
-def _first_difference(ours: Function, theirs: Function) -> tuple[float, int] | None:
+def _first_difference(ours: Function, theirs: Function) -> Difference | None:
     try:
         lines = _lines_of_c(ours)
         one, other = _by_line(ours), _by_line(theirs)
@@ -61,7 +65,9 @@ def _first_difference(ours: Function, theirs: Function) -> tuple[float, int] | N
     at = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), -1)
     if at < 0:
         at = min(len(one), len(other)) - 1
-    return at / max(len(other), 1), lines[at]
+    # A label has no line of its own: it may be that what stands before it should go on.
+    last = next((i for i in range(at, len(one)) if one[i][-1] != ":"), at)
+    return at / max(len(other), 1), {lines[at], lines[last]}
 
 
 def _by_line(function: Function) -> list[list[str]]:
@@ -103,8 +109,10 @@ def _at_fault(c: Sequence[str], places: Sequence[int], line: int) -> Iterator[in
         wanted = {*range(body)}
     elif starts[line] == "switch":  # all tests: every label, and whether there are more
         wanted = {line, *(i for i, start in enumerate(starts) if start in ("case", "default"))}
-    else:
+    else:  # with the labels above it, which say whether they are fallen into
         wanted = {line}
+        while starts[min(wanted) - 1] in ("case", "default"):
+            wanted.add(min(wanted) - 1)
     if not wanted & {*line_of}:  # such as a `break`, which is not said: what is said in its place
         wanted |= {next((i for i in line_of if i > line), line_of[-1])}
     for at, (before, this) in enumerate(pairwise([-1, *line_of])):

@@ -5,7 +5,6 @@ where those fail, too, another model.
 import re
 import time
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,7 +28,6 @@ from permnet.tasks.switch.terse import UNSAID, in_full
 
 MODELS = ("copy-decompiler", "decompiler")
 N_BEST = 10
-ROUND = 3  # further answers that are searched for, and compiled, at once
 
 _PARAMETER = re.compile("[pa][0-9]")
 
@@ -208,24 +206,25 @@ class Pipeline:
     ) -> dict[int, list[int]]:
         """The ids of the first further answer that verifies, for those that have one."""
         right: dict[int, list[int]] = {}
-        tried, left = 1, doubtful
-        found = [(i, search.first(i)) for i in doubtful]
-        while tried < self.n_best and left:
-            said = [(questions[i].read(ids, answerer.vocab), questions[i]) for i, ids in found]
-            told = hints([(words, question.function) for words, question in said], self.compiler)
-            for (i, ids), hint in zip(found, told, strict=True):
+        left, found = doubtful, [(i, search.first(i)) for i in doubtful]
+        for _ in range(self.n_best - 1):
+            said = [
+                (questions[i].read(ids, answerer.vocab), questions[i].function) for i, ids in found
+            ]
+            for (i, ids), hint in zip(found, hints(said, self.compiler), strict=True):
                 search.guide(i, ids, hint)
-            found = search.next(left, min(ROUND, self.n_best - tried))
-            if not found:
-                break
-            tried += max(Counter(i for i, _ in found).values())
-            said = [(questions[i].read(ids, answerer.vocab), questions[i]) for i, ids in found]
-            full = [(question, in_full(words)[0]) for words, question in said]
+            found = search.next(left)
+            full = [
+                (questions[i], in_full(questions[i].read(ids, answerer.vocab))[0])
+                for i, ids in found
+            ]
             for (i, ids), verdict in zip(found, self._verify(full), strict=True):
                 if verdict:
-                    right.setdefault(i, ids)
-            left = [i for i in left if i not in right]
+                    right[i] = ids
+            left = [i for i in left if i not in right and search.goes_on(i)]
             found = [(i, ids) for i, ids in found if i in left]
+            if not left:
+                break
         return right
 
     def _verify(self, said: Sequence[tuple[Question, list[str]]]) -> list[bool]:

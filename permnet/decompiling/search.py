@@ -36,13 +36,13 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Hint:
-    """How much of an answer is right, from 0 to 1, and the places of tokens that may be at fault."""
+    """How much of an answer is right, from 0 to 1, and where the tokens are that may be at fault."""
 
     right: float
     places: frozenset[int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Deviation:
     """An answer, the place at which another token is taken, and that token.
 
@@ -92,18 +92,21 @@ class Deviations:
         if hint is not None:
             self.hints[row, tuple(ids)] = hint
 
-    def next(self, rows: Sequence[int], each: int) -> list[tuple[int, list[int]]]:
-        """So many more answers to each of these rows of the batch, fewer where there are no more.
+    def goes_on(self, row: int) -> bool:
+        """Whether there are more answers."""
+        return bool(self._waiting(row))
+
+    def next(self, rows: Sequence[int]) -> list[tuple[int, list[int]]]:
+        """One more answer to each of these rows of the batch, if there is one.
 
         Pairs of row and ids without `<eos>`; what does not end is no answer.
         """
         chosen: list[tuple[int, Deviation]] = []
         for row in rows:
-            if row not in self.waiting:
-                self._note_greedy(row)
-            self.waiting[row].sort(key=lambda deviation: self._worth(row, deviation))
-            for _ in range(min(each, len(self.waiting[row]))):
-                chosen.append((row, self.waiting[row].pop()))
+            if waiting := self._waiting(row):
+                best = max(waiting, key=lambda deviation: self._worth(row, deviation))
+                waiting.remove(best)
+                chosen.append((row, best))
         ended = [(row, list(one.answer[: one.place])) for row, one in chosen if one.token == EOS]
         going = [(row, one) for row, one in chosen if one.token != EOS]
         return ended + (self._follow(going) if going else [])
@@ -118,8 +121,13 @@ class Deviations:
                 worth += BEHIND
         return worth, -deviation.number
 
+    def _waiting(self, row: int) -> list[Deviation]:
+        if row not in self.waiting:
+            self.waiting[row] = []
+            self._note_greedy(row)
+        return self.waiting[row]
+
     def _note_greedy(self, row: int) -> None:
-        self.waiting[row] = []
         logits = torch.stack([step.logits[row] for step in self.greedy.steps]).float()
         chance, said = torch.log_softmax(logits, dim=-1).topk(BRANCHES)
         states = [step.state for step in self.greedy.steps]
