@@ -36,7 +36,7 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Hint:
-    """How much of an answer is right, from 0 to 1, and where the tokens are that may be at fault."""
+    """How much of an answer is right, from 0 to 1, and the places of what may be at fault."""
 
     right: float
     places: frozenset[int]

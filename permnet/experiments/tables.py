@@ -200,22 +200,25 @@ def _seeded(run: Run, name: str, count: int) -> dict[str, Run]:
     }
 
 
-def related(benchmark: str) -> tuple[Cell, ...]:
-    """Pointer network and pointer-generator, with CopyNet's settings on that benchmark."""
+def related(benchmark: str, seen: Mapping[str, Seen] | None = None) -> tuple[Cell, ...]:
+    """Pointer network and pointer-generator, with CopyNet's settings on that benchmark.
+
+    `seen` is what was seen of runs that were cut off, by their models.
+    """
     like = PRESETS[f"copynet/{benchmark}"]
     return tuple(
-        beside(name, replace(like, model=replace(like.model, name=name)), "CopyNet's settings")
+        beside(
+            name,
+            replace(like, model=replace(like.model, name=name)),
+            "CopyNet's settings",
+            seen=(seen or {}).get(name),
+        )
         for name in ("pointer", "pointer-generator")
     )
 
 
-def fair_attention(
-    benchmark: str, *rates: float, seen: Mapping[float, Seen] | None = None
-) -> tuple[Cell, ...]:
-    """A small Transformer of the shape that is known to learn associative recall.
-
-    `seen` is what was seen of runs that were cut off, by their rates.
-    """
+def fair_attention(benchmark: str, *rates: float) -> tuple[Cell, ...]:
+    """A small Transformer of the shape that is known to learn associative recall."""
     model = ModelConfig("transformer", embedding=128, hidden=512, layers=2, heads=1, head_size=128)
     train = TrainConfig(epochs=64, batch=512, schedule="cosine", warmup=500)
     return tuple(
@@ -224,7 +227,6 @@ def fair_attention(
             Run(benchmark, model, replace(train, rate=rate)),
             f"2 layers, 1 head of 128; rate {rate:g}",
             label=f"rate{rate:g}",
-            seen=(seen or {}).get(rate),
         )
         for rate in rates
     )
