@@ -448,7 +448,7 @@ def test_the_default_device_does_not_matter(learnt: tuple[str, str]) -> None:
         told = [(answer.c, answer.map) for answer in permnet.decompile(text, folder)]
         answerer = Pipeline.load(folder).answerer
         _, search = answerer.greedy([ask(functions(text)[0], answerer.vocab)])
-        return told, [ids for _ in range(2) for _, ids in search.next([0], 2)]
+        return told, [ids for _ in range(2) for _, ids in search.next([0])]
 
     expected = answers()
     with torch.device("meta"):

@@ -58,7 +58,7 @@ class Deviation:
     number: int
     states: list[Any]
     first: int
-    row: int
+    row: Tensor
 
     @property
     def said(self) -> Ids:
@@ -67,7 +67,7 @@ class Deviation:
     @property
     def state(self) -> Any:
         """The state in which the token is read."""
-        return take_rows(self.states[self.place - self.first], torch.tensor([self.row]))
+        return take_rows(self.states[self.place - self.first], self.row)
 
 
 class Deviations:
@@ -179,6 +179,7 @@ class Deviations:
         so_far = [score, *(score + chance[:length, 0].cumsum(0)).tolist()]
         answer = (*before, *ids[: length - (EOS in ids)])
         others, chances = said[:length, 1:].tolist(), chance[:length].tolist()
+        only = said.new_tensor([at_row])
         for t, tokens in enumerate(others):
             likeliest, *less = chances[t]
             for token, own in zip(tokens, less, strict=True):
@@ -194,7 +195,7 @@ class Deviations:
                         next(self.number),
                         states,
                         len(before),
-                        at_row,
+                        only,
                     )
                 )
         return list(answer) if EOS in ids else None
