@@ -15,7 +15,7 @@ from benchmarks.decompilers import (
 )
 from permnet.decompiling.pipeline import Pipeline
 from permnet.tasks.switch.compiler import compile_c
-from permnet.tasks.switch.ctokens import PRELUDE, lex
+from permnet.tasks.switch.ctokens import PRELUDE, lex, named
 from permnet.tasks.switch.dataset import shipped
 from permnet.tasks.switch.skeleton import skeleton
 from tests.table_model import knowing
@@ -57,8 +57,8 @@ def test_labels_may_be_those_of_the_parameter() -> None:
 def test_right_wrong_and_silent_answers_are_counted() -> None:
     true = [skeleton(program.c) for program in PROGRAMS[:4]]
     answers = [
-        Found(true[0], PROGRAMS[0].c, verified=True),
-        Found(true[1][::-1], PROGRAMS[1].c, verified=False),
+        Found(true[0], named(PROGRAMS[0].c, PROGRAMS[0].name), verified=True),
+        Found(true[1][::-1], named(PROGRAMS[1].c, PROGRAMS[1].name), verified=False),
         Found(None, None, verified=False),
         Found([[12345]], PROGRAMS[0].c, verified=True),
     ]

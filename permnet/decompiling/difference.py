@@ -23,8 +23,8 @@ def difference(function: Function, answer: Decompiled, compiler: Compiler) -> li
     """
     try:
         tokens = lex(answer.c or "")
-        tokens[tokens.index("(") - 1] = "f"
-        (made,) = remade([(tokens, function)], compiler)
+        behind = tokens.index("(") if "(" in tokens else 2
+        (made,) = remade([([*tokens[: behind - 1], "f", *tokens[behind:]], function)], compiler)
         if made is None:
             return ["it is no C to the compiler"]
         found = list(_differing(function.lines, made.lines))
