@@ -70,6 +70,23 @@ def test_widths_are_those_of_the_registers() -> None:
     assert guess("char it(int); void f(int p0) { p0 = it(p0); }") == ["char it(int);"]
 
 
+def test_a_result_that_is_handed_on_is_one() -> None:
+    blocks = "switch (p0) {{ case 1: {0}it(p0); {1} case 2: {0}3; {1} }} "
+    assert guess(
+        "int it(int); int f(int p0) { " + blocks.format("return ", "") + "return 0; }"
+    ) == ["int it(int);"]
+    assert guess(
+        "long it(int); long f(int p0) { " + blocks.format("return ", "") + "return 1L << 40; }"
+    ) == ["long it(int);"]
+    assert guess(
+        "void it(int); int f(int p0) { " + blocks.format("", "break;") + "return 0; }"
+    ) == ["void it(int);"]
+    assert guess("void it(int); void f(int p0) { " + blocks.format("", "break;") + "}") == [
+        "void it(int);"
+    ]
+    assert guess("short it(short); void f(short p0) { p0 = it(p0); }") == ["short it(int);"]
+
+
 def test_a_register_may_be_read_in_part() -> None:
     assert guess("int it(int); void f(int p0, int p1) { p1 = it(p1) + p0 * 3 + 8; }") == [
         "int it(int);"

@@ -10,7 +10,7 @@ Two arguments of 32 bits and a result: `int get(int, int);`.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from permnet.decompiling.text import Function
 from permnet.decompiling.toolchain import KEYWORD
@@ -20,12 +20,14 @@ Instruction = Sequence[str]
 """As tokens, in gcc's Intel spelling."""
 
 _ARGUMENTS = ("di", "si", "dx", "cx", "8", "9")  # the registers for them, in order
-_TYPES = ("void", "char", "int", "long")  # the narrower first
+_TYPES = ("void", "char", "short", "int", "long")  # the narrower first
 # What a register is a part of, and the type of its width.
 _REGISTERS = {
     **{f"r{x}": (x, "long") for x in ("ax", *_ARGUMENTS)},
     **{f"e{x}": (x, "int") for x in ("ax", *_ARGUMENTS[:4])},
     **{f"r{x}d": (x, "int") for x in _ARGUMENTS[4:]},
+    **{x: (x, "short") for x in ("ax", *_ARGUMENTS[:4])},
+    **{f"r{x}w": (x, "short") for x in _ARGUMENTS[4:]},
     **{f"{x[0]}l": (x, "char") for x in ("ax", "cx", "dx")},
     **{f"{x}l": (x, "char") for x in ("di", "si")},
     **{f"r{x}b": (x, "char") for x in _ARGUMENTS[4:]},
@@ -35,6 +37,7 @@ _WHOLE = re.compile(r"r(?:[a-z]{2}|\d+)")  # registers of 64 bits
 _C_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MOVES = re.compile(r"mov(?:abs|[sz]xd?)?|lea|set[a-z]+")
 _READS_ONLY = ("cmp", "test", "push")
+_UNWINDS = ["add", "rsp"]
 
 
 def guessed(functions: Iterable[Function], declared: Collection[str]) -> dict[str, str]:
@@ -48,11 +51,15 @@ def guessed(functions: Iterable[Function], declared: Collection[str]) -> dict[st
             lines = function.tokens
         except PermnetError:  # which is told where the function is asked about
             continue
+        returned = _returned(lines)
         for at, line in enumerate(lines):
             name = called(line)
             if name is None or name in declared or not _is_c(name):
                 continue
-            one, other = found.get(name, []), [_result(lines[at + 1 :]), *_arguments(lines[:at])]
+            one, other = (
+                found.get(name, []),
+                [_result(lines[at + 1 :], *returned), *_arguments(lines[:at])],
+            )
             if len(one) < len(other):
                 one, other = other, one
             found[name] = [*map(_wider, one, other), *one[len(other) :]]
@@ -91,14 +98,17 @@ def _arguments(before: Sequence[Instruction]) -> list[str]:
     return [types[r] for r in takewhile(types.__contains__, _ARGUMENTS)]
 
 
-def _result(after: Sequence[Instruction]) -> str:
+def _result(after: Sequence[Instruction], ends: Collection[str], returned: str) -> str:
     """As what the register of results is read first, if it is before it is written.
 
-    Where the function returns at once, so does it: one that returns nothing has a `nop` there.
+    Where the function returns at once, so does it: one that returns nothing has a `nop` there, or
+    what stands before other jumps to its end is no result.
     """
     for line in after:
         if line[0] == "ret":
             return "int"
+        if line[0] == "jmp" and line[1] in ends:
+            return returned
         if line[0] == "nop" or (_leaves(line) and line[0] != "leave"):
             break
         if line[0] in ("cdqe", "cdq", "cwde"):
@@ -109,6 +119,27 @@ def _result(after: Sequence[Instruction]) -> str:
         if len(line) > 1 and _REGISTERS.get(line[1], "")[:1] == ("ax",):
             break
     return "void"
+
+
+def _returned(lines: Sequence[Instruction]) -> tuple[set[str], str]:
+    """The labels of a function's end, and as what it is given a result before jumps there.
+
+    The widest: what is called and returned may be wider than the result, but not narrower.
+    """
+    end = len(lines)
+    while end and (lines[end - 1][0] in ("ret", "leave", "pop") or lines[end - 1][:2] == _UNWINDS):
+        end -= 1
+    first = end
+    while first and lines[first - 1][-1] == ":":
+        first -= 1
+    labels = {line[0] for line in lines[first:end]}
+    results = ["void"]
+    for line, following in pairwise(lines[: first + 1]):
+        leads = following[0] == "jmp" and following[1] in labels
+        if (leads or following is lines[first]) and line[0] not in _READS_ONLY and len(line) > 1:
+            register, type = _REGISTERS.get(line[1], ("", ""))
+            results += [type] if register == "ax" else []
+    return labels, _wider(*results)
 
 
 def _leaves(line: Instruction) -> bool:
