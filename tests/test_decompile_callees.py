@@ -116,3 +116,13 @@ def test_who_is_called() -> None:
         None,
         None,
     ]
+
+
+@pytest.mark.parametrize("end", ["", "\tjmp\t.L2\n.L2:\n\tret\n", "\tret\n", ".L2:\n"])
+@pytest.mark.parametrize(
+    "behind",
+    ["jmp", "lea", "jmp\trax", "pop", "add\trsp", "sete", "mov", "lea\tedx", "call", "jmp\t.L2"],
+)
+def test_instructions_without_operands_do_no_harm(behind: str, end: str) -> None:
+    (function,) = functions(f"f:\n\tcall\tit\n\t{behind}\n{end}")
+    assert guessed([function], ()).keys() <= {"it"}

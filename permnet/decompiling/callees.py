@@ -10,7 +10,7 @@ Two arguments of 32 bits and a result: `int get(int, int);`.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 from permnet.decompiling.text import Function
 from permnet.decompiling.toolchain import KEYWORD
@@ -107,7 +107,7 @@ def _result(after: Sequence[Instruction], ends: Collection[str], returned: str) 
     for line in after:
         if line[0] == "ret":
             return "int"
-        if line[0] == "jmp" and line[1] in ends:
+        if _jumps(line, ends):
             return returned
         if line[0] == "nop" or (_leaves(line) and line[0] != "leave"):
             break
@@ -134,12 +134,17 @@ def _returned(lines: Sequence[Instruction]) -> tuple[set[str], str]:
         first -= 1
     labels = {line[0] for line in lines[first:end]}
     results = ["void"]
-    for line, following in pairwise(lines[: first + 1]):
-        leads = following[0] == "jmp" and following[1] in labels
-        if (leads or following is lines[first]) and line[0] not in _READS_ONLY and len(line) > 1:
+    for at in range(min(first, len(lines) - 1)):
+        line, ends = lines[at], at + 1 == first or _jumps(lines[at + 1], labels)
+        if ends and line[0] not in _READS_ONLY and len(line) > 1:
             register, type = _REGISTERS.get(line[1], ("", ""))
             results += [type] if register == "ax" else []
     return labels, _wider(*results)
+
+
+def _jumps(line: Instruction, labels: Collection[str]) -> bool:
+    """Whether it does nothing but jump to one of the labels."""
+    return line[0] == "jmp" and len(line) == 2 and line[1] in labels
 
 
 def _leaves(line: Instruction) -> bool:
@@ -154,6 +159,6 @@ def _read(line: Instruction) -> list[tuple[str, str]]:
     target_is_read = line[2:3] == ["PTR"] or not _MOVES.fullmatch(line[0])
     words = _WORD.findall(" ".join(line[1 if target_is_read else 2 :]))
     read = [_REGISTERS[word] for word in words if word in _REGISTERS]
-    if line[0] == "lea" and not _WHOLE.fullmatch(line[1]):
+    if line[0] == "lea" and read and not _WHOLE.fullmatch(line[1]):
         return [(register, "int") for register, _ in read]
     return read
