@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from permnet.batch import Batch, buckets, epoch, renamed
-from permnet.checkpoint import load
+from permnet.checkpoint import load, weights_sha256
 from permnet.cli import main
 from permnet.config import ModelConfig, Run, TrainConfig
 from permnet.errors import PermnetError
@@ -438,8 +438,10 @@ def test_a_run_begins_with_a_trained_model_and_new_tokens_anew(
     first = load(tmp_path / "first" / "last")
     # A step at such a rate leaves the weights as they are.
     still = small(name="switch-6-raw", start=str(tmp_path / "first" / "last"), rate=1e-12, epochs=1)
-    do(still, tmp_path / "second", folder)
-    do(replace(still, train=replace(still.train, start="")), tmp_path / "alone", folder)
+    told = do(still, tmp_path / "second", folder)
+    assert told["start_sha256"] == weights_sha256(tmp_path / "first" / "last")
+    plain = do(replace(still, train=replace(still.train, start="")), tmp_path / "alone", folder)
+    assert "start_sha256" not in plain
     second, alone = (load(tmp_path / name / "last") for name in ("second", "alone"))
     assert first.vocab != second.vocab == alone.vocab
     known = {first.vocab.name(i): i for i in range(len(first.vocab))}
