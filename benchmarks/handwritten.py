@@ -11,7 +11,6 @@ each of its models alone.
 
 import argparse
 import json
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command import run
+from benchmarks.decompilers import spent
 from permnet.decompiling.callees import guessed
 from permnet.decompiling.pipeline import Decompiled, Pipeline, shipped_decompilers
 from permnet.decompiling.source import read
@@ -46,9 +46,9 @@ def decompiled(which: str, model: str | None) -> list[Decompiled]:
 
 
 def row(which: str, model: str | None) -> dict[str, Any]:
-    began = time.process_time()
+    began = spent()
     found = decompiled(which, model)
-    seconds = time.process_time() - began
+    seconds = spent() - began
     counts = Counter(
         "verified" if one.verified else "unverified" if one.error is None else "refused"
         for one in found

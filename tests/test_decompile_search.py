@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from permnet.decode import Answers, greedy
-from permnet.decompiling.search import AT_FAULT, BEHIND, RIGHT, Deviations, Hint
+from permnet.decompiling.search import AT_FAULT, BEHIND, RIGHT, Deviations, Hint, _worth
 from permnet.models.base import Seq2Seq, Step
 from permnet.tasks.switch.draw import Draw
 from permnet.vocab import EOS, SOS, SPECIALS
@@ -105,13 +105,13 @@ def test_where_an_answer_is_wrong_it_is_changed_first(seed: int) -> None:
     _, found, search = asked(seed, [0])
     best = said(found.ids[0])
     search.guide(0, best, Hint(0.0, frozenset({0})))
-    worth = [search._worth(0, each)[0] - each.guess for each in search._waiting(0)]
+    worth = [_worth(each)[0] - each.guess for each in search._waiting(0)]
     places = [each.place for each in search._waiting(0)]
     assert {(place == 0, gain) for place, gain in zip(places, worth, strict=True)} == {
         (place == 0, AT_FAULT if place == 0 else BEHIND) for place in places
     }
     search.guide(0, best, Hint(0.5, frozenset({len(best)})))  # all before the end is right
-    gains = {each.place: search._worth(0, each)[0] - each.guess for each in search._waiting(0)}
+    gains = {each.place: _worth(each)[0] - each.guess for each in search._waiting(0)}
     for place, gain in gains.items():
         assert abs(gain - RIGHT / 2 - (AT_FAULT if place == len(best) else 0.0)) < 1e-9
 

@@ -17,6 +17,7 @@ from permnet.decompiling.text import Function
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import C, recompiled, renumbered
 from permnet.errors import PermnetError
+from permnet.tasks.switch.ctokens import TYPES
 from permnet.tasks.switch.terse import in_full
 
 _LINE = re.compile(r"\s*\.loc\s+\d+\s+(\d+)\s")
@@ -24,7 +25,6 @@ Difference = tuple[float, set[int]]
 """The share of the assembly that is right, and the lines of C, from 0, that what follows is of."""
 
 _VARIABLE = re.compile("[apv][0-9]")
-_TYPES = ("char", "int", "long", "short", "unsigned", "void")
 
 
 def hints(answers: Sequence[tuple[list[str], Function]], compiler: Compiler) -> list[Hint | None]:
@@ -104,7 +104,7 @@ def _at_fault(c: Sequence[str], places: Sequence[int], line: int) -> Iterator[in
     line = min(line, len(spans) - 1)
     starts = [c[begin] for begin, _ in spans]
     line_of = [next(i for i, (_, end) in enumerate(spans) if place < end) for place in places]
-    body = next((i for i, start in enumerate(starts) if i > 1 and start not in _TYPES), len(spans))
+    body = next((i for i, start in enumerate(starts) if i > 1 and start not in TYPES), len(spans))
     if line < body:  # the frame: what is declared, and whether more is
         wanted = {*range(body)}
     elif starts[line] == "switch":  # all tests: every label, and whether there are more
@@ -128,9 +128,9 @@ def _types(
     """The tokens of the types of some variables, which are declared before `end`."""
     wanted: set[int] = set()
     for place, token in enumerate(c[:end]):
-        if token in names and _VARIABLE.fullmatch(token) and c[place - 1] in (*_TYPES, "*"):
+        if token in names and _VARIABLE.fullmatch(token) and c[place - 1] in (*TYPES, "*"):
             begin = place - 1
-            while c[begin] in (*_TYPES, "*"):
+            while c[begin] in (*TYPES, "*"):
                 wanted.add(begin)
                 begin -= 1
     return (at for at, place in enumerate(places) if place in wanted)

@@ -205,24 +205,23 @@ class Pipeline:
         search: Deviations,
     ) -> dict[int, list[int]]:
         """The ids of the first further answer that verifies, for those that have one."""
+
+        def read(found: list[tuple[int, list[int]]]) -> list[tuple[int, list[int], list[str]]]:
+            return [(i, ids, questions[i].read(ids, answerer.vocab)) for i, ids in found]
+
         right: dict[int, list[int]] = {}
-        left, found = doubtful, [(i, search.first(i)) for i in doubtful]
+        left, wrong = doubtful, read([(i, search.first(i)) for i in doubtful])
         for _ in range(self.n_best - 1):
-            said = [
-                (questions[i].read(ids, answerer.vocab), questions[i].function) for i, ids in found
-            ]
-            for (i, ids), hint in zip(found, hints(said, self.compiler), strict=True):
+            told = hints([(said, questions[i].function) for i, _, said in wrong], self.compiler)
+            for (i, ids, _), hint in zip(wrong, told, strict=True):
                 search.guide(i, ids, hint)
-            found = search.next(left)
-            full = [
-                (questions[i], in_full(questions[i].read(ids, answerer.vocab))[0])
-                for i, ids in found
-            ]
-            for (i, ids), verdict in zip(found, self._verify(full), strict=True):
+            found = read(search.next(left))
+            verdicts = self._verify([(questions[i], in_full(said)[0]) for i, _, said in found])
+            for (i, ids, _), verdict in zip(found, verdicts, strict=True):
                 if verdict:
                     right[i] = ids
             left = [i for i in left if i not in right and search.goes_on(i)]
-            found = [(i, ids) for i, ids in found if i in left]
+            wrong = [one for one in found if one[0] in left]
             if not left:
                 break
         return right

@@ -14,7 +14,9 @@ An answer that is right for longer is the better one to go on from.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
+from math import inf
 from typing import Any
 
 import torch
@@ -41,33 +43,46 @@ class Hint:
     right: float
     places: frozenset[int]
 
+    @cached_property
+    def last(self) -> float:
+        """The last of the places."""
+        return max(self.places, default=inf)
+
+
+@dataclass(eq=False)
+class Tried:
+    """An answer; its tokens from `first` on are read in these `rows` of `states`."""
+
+    ids: Ids
+    first: int
+    states: Any
+    rows: Tensor
+    hint: Hint | None = None
+
 
 @dataclass(frozen=True, eq=False)
 class Deviation:
     """An answer, the place at which another token is taken, and that token.
 
-    `score` is the log-probability up to and with it, `guess` what may become of the whole; `states`
-    are those in which the answer's tokens from `first` on are read, of which `row` is its row.
+    `score` is the log-probability up to and with it, `guess` what may become of the whole.
     """
 
-    answer: Ids
+    answer: Tried
     place: int
     token: int
     score: float
     guess: float
     number: int
-    states: list[Any]
-    first: int
-    row: Tensor
 
     @property
     def said(self) -> Ids:
-        return (*self.answer[: self.place], self.token)
+        return (*self.answer.ids[: self.place], self.token)
 
     @property
     def state(self) -> Any:
         """The state in which the token is read."""
-        return take_rows(self.states[self.place - self.first], self.row)
+        at = self.place - self.answer.first
+        return take_rows(self.answer.states, self.answer.rows[at : at + 1])
 
 
 class Deviations:
@@ -79,7 +94,8 @@ class Deviations:
     def __init__(self, model: Seq2Seq, greedy: Answers, most: int) -> None:
         self.model, self.greedy, self.most = model, greedy, most
         self.waiting: dict[int, list[Deviation]] = {}
-        self.hints: dict[tuple[int, Ids], Hint] = {}
+        self.tried: dict[tuple[int, Ids], Tried] = {}
+        self.states: Any = None  # of the greedy answers, when they are first asked for
         self.number = count()  # of equal guesses the first is taken
 
     def first(self, row: int) -> list[int]:
@@ -89,8 +105,9 @@ class Deviations:
 
     def guide(self, row: int, ids: Sequence[int], hint: Hint | None) -> None:
         """Say where an answer is wrong, if that is known."""
-        if hint is not None:
-            self.hints[row, tuple(ids)] = hint
+        self._waiting(row)  # the greedy one's deviations may not be noted yet
+        if answer := self.tried.get((row, tuple(ids))):  # one that ends at its exchange has none
+            answer.hint = hint
 
     def goes_on(self, row: int) -> bool:
         """Whether there are more answers."""
@@ -104,22 +121,14 @@ class Deviations:
         chosen: list[tuple[int, Deviation]] = []
         for row in rows:
             if waiting := self._waiting(row):
-                best = max(waiting, key=lambda deviation: self._worth(row, deviation))
+                best = max(waiting, key=_worth)
                 waiting.remove(best)
                 chosen.append((row, best))
-        ended = [(row, list(one.answer[: one.place])) for row, one in chosen if one.token == EOS]
+        ended = [
+            (row, list(one.answer.ids[: one.place])) for row, one in chosen if one.token == EOS
+        ]
         going = [(row, one) for row, one in chosen if one.token != EOS]
         return ended + (self._follow(going) if going else [])
-
-    def _worth(self, row: int, deviation: Deviation) -> tuple[float, int]:
-        worth = deviation.guess
-        if hint := self.hints.get((row, deviation.answer)):
-            worth += RIGHT * hint.right
-            if deviation.place in hint.places:
-                worth += AT_FAULT
-            elif deviation.place > max(hint.places, default=deviation.place):
-                worth += BEHIND
-        return worth, -deviation.number
 
     def _waiting(self, row: int) -> list[Deviation]:
         if row not in self.waiting:
@@ -130,8 +139,9 @@ class Deviations:
     def _note_greedy(self, row: int) -> None:
         logits = torch.stack([step.logits[row] for step in self.greedy.steps]).float()
         chance, said = torch.log_softmax(logits, dim=-1).topk(BRANCHES)
-        states = [step.state for step in self.greedy.steps]
-        self._note(row, (), 0.0, said, chance, states, row)
+        if self.states is None:
+            self.states = join_rows([step.state for step in self.greedy.steps])
+        self._note(row, (), 0.0, said, chance, self.states, row, len(self.greedy.ids))
 
     @torch.no_grad()
     def _follow(self, chosen: list[tuple[int, Deviation]]) -> list[tuple[int, list[int]]]:
@@ -153,8 +163,12 @@ class Deviations:
             if bool(done.all()):
                 break
         said, chance = torch.stack(tokens, 1), torch.stack(chances, 1)
+        # As one: small pieces that are kept would lie between large ones that are not, and the
+        # memory of those could not be used again.
+        joined = join_rows(states)
+        del states
         answers = (
-            (row, self._note(row, at.said, at.score, said[i], chance[i], states, i))
+            (row, self._note(row, at.said, at.score, said[i], chance[i], joined, i, len(chosen)))
             for i, (row, at) in enumerate(chosen)
         )
         return [(row, ids) for row, ids in answers if ids is not None]
@@ -166,20 +180,23 @@ class Deviations:
         score: float,
         said: Tensor,
         chance: Tensor,
-        states: list[Any],
+        states: Any,
         at_row: int,
+        batch: int,
     ) -> list[int] | None:
         """Put by the deviations from what was said (T, BRANCHES) after `before`; the whole answer.
 
-        With the log-probability of what was said before, and the states in which each of the
-        tokens is read, of which `at_row` is this answer's row.
+        With the log-probability of what was said before, and the states in which the tokens are
+        read, one token after another: `batch` rows each, of which `at_row` is this answer's.
         """
         ids = said[:, 0].tolist()
         length = ids.index(EOS) + 1 if EOS in ids else len(ids)
         so_far = [score, *(score + chance[:length, 0].cumsum(0)).tolist()]
-        answer = (*before, *ids[: length - (EOS in ids)])
+        whole = (*before, *ids[: length - (EOS in ids)])
+        at = torch.arange(at_row, at_row + batch * length, batch, device=said.device)
+        answer = Tried(whole, len(before), states, at)
+        self.tried[row, whole] = answer
         others, chances = said[:length, 1:].tolist(), chance[:length].tolist()
-        only = said.new_tensor([at_row])
         for t, tokens in enumerate(others):
             likeliest, *less = chances[t]
             for token, own in zip(tokens, less, strict=True):
@@ -193,9 +210,17 @@ class Deviations:
                         so_far[t] + own,
                         so_far[-1] + own - likeliest,
                         next(self.number),
-                        states,
-                        len(before),
-                        only,
                     )
                 )
-        return list(answer) if EOS in ids else None
+        return list(whole) if EOS in ids else None
+
+
+def _worth(deviation: Deviation) -> tuple[float, int]:
+    worth, hint = deviation.guess, deviation.answer.hint
+    if hint is not None:
+        worth += RIGHT * hint.right
+        if deviation.place in hint.places:
+            worth += AT_FAULT
+        elif deviation.place > hint.last:
+            worth += BEHIND
+    return worth, -deviation.number

@@ -102,10 +102,7 @@ TABLE = Table(
     cells=(),
     more=(
         *(_cell(model, name) for name in SETS for model in MODELS),
-        replace(
-            _cell(MODELS[0], WIDE),
-            note="begins with the model of the set's version 1, and that with switch-20",
-        ),
+        replace(_cell(MODELS[0], WIDE), note=_BEGINS),
     ),
     ours=(*RATE_CELLS, *PARTS, *LONG),
     notes=(

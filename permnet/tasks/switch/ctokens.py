@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 _KEYWORDS = {"if", "switch", "return", "case", "else"}
-_TYPES = {"char", "int", "long", "short", "unsigned", "void"}
+TYPES = {"char", "int", "long", "short", "unsigned", "void"}
 
 
 def lex(text: str) -> list[str]:
@@ -94,7 +94,7 @@ def _spaced(before: Sequence[str], token: str) -> bool:
     last = before[-1]
     if token in (",", ";", ")", "]", "[") or last in ("(", "["):
         return False
-    if last == "*" and before[0] in _TYPES:
+    if last == "*" and before[0] in TYPES:
         return not _is_word(token)
     return token != "(" or last in _KEYWORDS or not _is_word(last)
 

@@ -332,7 +332,7 @@ class _Writer(Values):
             return tree.assign(target, self.value(name))
         operator, right = self.right(name, type)
         kind = draw.weighted({"one": 30, "more": 12, "simple": 58})
-        if kind == "one":  # `++` and `--` are the same
+        if kind == "one":  # `++` and `--` of variables are the same, of `a0[1]` they are not
             operator, right = draw.pick("++-"), tree.number(1)
         elif kind == "more":
             operator, right = draw.pick("++-|&^"), self.value(name)

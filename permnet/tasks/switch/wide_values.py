@@ -166,10 +166,9 @@ class Values:
         if indices and draw.chance(0.4):
             index = draw.pick(indices)
             if draw.chance(0.35):
-                number = (
-                    draw.pick(MASKS) if (of := draw.pick("+--&")) == "&" else draw.between(1, 3)
-                )
-                index = tree.binary(of, index, tree.number(number))
+                operator = draw.pick("+--&")
+                number = draw.pick(MASKS) if operator == "&" else draw.between(1, 3)
+                index = tree.binary(operator, index, tree.number(number))
         return c_ast.ArrayRef(tree.variable(name), index), type
 
     # Conditions
@@ -178,10 +177,9 @@ class Values:
         draw = self.draw
         found = self.comparison()
         for _ in range(draw.weighted(BOOLEANS) - 1):
-            parts = [found, self.comparison()]
-            found = tree.binary(
-                draw.pick(("&&", "||")), *(parts if draw.chance(0.85) else parts[::-1])
-            )
+            other, operator = self.comparison(), draw.pick(("&&", "||"))
+            one, other = (found, other) if draw.chance(0.85) else (other, found)
+            found = tree.binary(operator, one, other)
         return found
 
     def comparison(self) -> Node:
