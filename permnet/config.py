@@ -89,6 +89,8 @@ class TrainConfig:
     """Epochs between evaluations on the validation split."""
     evaluate_limit: int = 10_000
     precision: Literal["tf32", "fp32", "bf16"] = "tf32"
+    compile: bool = False
+    """Transformer only: let torch.compile fuse it, which takes half a minute and a C compiler."""
     start: str = ""
     """A trained model of the same kind and size to begin with, by its name or folder.
 

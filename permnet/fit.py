@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import torch
 from lightning_fabric import Fabric
-from torch import Tensor
+from torch import Tensor, nn
 
 from permnet.batch import Batch, epoch
 from permnet.build import build
@@ -87,7 +87,10 @@ class Trainer:
             self.model = build(run.model, self.vocab, bench.task)
         if run.train.start:
             begin_with(self.model, self.vocab, load(run.train.start))
-        self.module = fabric.setup_module(self.model)
+        module: nn.Module = self.model
+        if run.train.compile:  # for the step alone: validation has too many shapes
+            module = cast(nn.Module, torch.compile(self.model, dynamic=False))
+        self.module = fabric.setup_module(module)
         self.decoders: list[Decoder] = []
         self.optimiser = Optimiser(self.model, run.train, fabric.device)
         self.position = Position()

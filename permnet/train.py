@@ -156,6 +156,10 @@ def check(
     check_settings(run.train, bench, processes, test_limit)
     if run.train.start:
         check_start(run, bench.task)
+    if run.train.compile and run.model.name != "transformer":
+        raise PermnetError(
+            f"train.compile is for transformer, not {run.model.name}, whose steps are fused by hand"
+        )
     if run.train.grow and run.model.without in FIXED_LENGTH:
         raise PermnetError(
             f"train.grow is empty without {run.model.without}: such a model reads inputs of one "

@@ -68,7 +68,7 @@ def same_as_torch(sizes, device, tolerance, masked, causal, dtype=torch.float32,
     exact = [v.detach().double().requires_grad_() for v in given]  # rounded alike
     mask = mask if masked else None
     wanted = attend(*exact, heads, mask, causal)
-    got = module._Attend.apply(*given, heads, mask, causal)
+    got = module.attend_on_chip(*given, mask, heads, causal)
     weight = torch.randn(wanted.shape, dtype=torch.double, device=device)
     results = [
         (seen, *torch.autograd.grad((seen.double() * weight).sum(), inputs))
@@ -88,6 +88,10 @@ def interpreted() -> None:
         for masked in (False, True):
             same_as_torch(sizes, "cpu", 1e-5, masked, causal=False, seed=seed)
     same_as_torch((2, 21, 21, 2, 5), "cpu", 1e-5, masked=False, causal=True)
+    # What a compiler is told about the operator is true of it.
+    *given, mask = arguments(2, 3, 5, 2, 4, torch.float32)
+    for some in (mask, None):
+        torch.library.opcheck(module.attend_on_chip, (*given, some, 2, False))
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import weakref
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -504,6 +505,7 @@ def test_models_that_cannot_be_built_are_refused_before_anything_is_written(
         ({"patience": 1.5}, "train.patience is 0 to 1, not 1.5"),
         ({"time_limit": -1.0}, "train.time_limit is 0 or more, not -1.0"),
         ({"evaluate_limit": 0}, "train.evaluate_limit is 1 to"),
+        ({"compile": True}, "train.compile is for transformer, not permneti"),
         ({"seed": -1}, "train.seed is 0 or more"),
         ({"seed": 2**64}, "train.seed is 0 or more, in 64 bits"),
     ],
@@ -521,6 +523,27 @@ def test_a_model_of_one_length_does_not_grow(tmp_path: Path) -> None:
     with pytest.raises(PermnetError, match=r"train.grow is empty without m_pl: .*, not \(5,\)"):
         do(replace(run, model=replace(run.model, without="m_pl")), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_compiled_transformer_is_the_same_one_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs: list[int] = []
+
+    def traced(graph: torch.fx.GraphModule, _: list[Any]) -> Any:
+        graphs.append(len(graph.graph.nodes))
+        return graph.forward
+
+    # Traced as on a GPU, and run as it is: what is made of a graph is torch's own affair.
+    compiled = partial(torch.compile, backend=traced, fullgraph=True)
+    monkeypatch.setattr(torch, "compile", compiled)
+    model = ModelConfig("transformer", embedding=8, hidden=16, layers=2, heads=2, head_size=4)
+    for name, changes in (("plain", {}), ("fused", {"compile": True})):
+        do(replace(small("PD10", **changes), model=model), tmp_path / name)
+    assert len(graphs) == 1
+    for a, b in zip(lines(tmp_path / "plain"), lines(tmp_path / "fused"), strict=True):
+        assert a["loss"] == pytest.approx(b["loss"], rel=1e-4)
+        assert a["validation_loss"] == pytest.approx(b["validation_loss"], rel=1e-4)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there are GPUs")

@@ -12,6 +12,9 @@ PERMNETS = ("permnetd", "permneti")
 FULL_BUDGET = ("PD10", "PI10")
 """Benchmarks on which only being solved ends a baseline early; elsewhere being stuck does, too."""
 
+FUSED: dict[str, Any] = {"precision": "bf16", "compile": True}
+"""How the paper's Transformer is trained here, in 0.6 of the time; its precision is not known."""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -74,13 +77,18 @@ def cell(
     without: str | None = None,
     note: str = "",
     seen: Seen | None = None,
+    **train: Any,
 ) -> Cell:
-    """A cell in the paper's recipe: a preset, possibly ablated or on another benchmark."""
+    """A cell in the paper's recipe: a preset, possibly ablated or on another benchmark.
+
+    `train` is for what the recipe leaves open.
+    """
     run = PRESETS[preset]
     run = replace(
         run,
         benchmark=benchmark or run.benchmark,
         model=replace(run.model, without=without),
+        train=replace(run.train, **train),
     )
     return Cell(
         run.model.name,
@@ -232,7 +240,7 @@ def fair_attention(benchmark: str, *rates: float) -> tuple[Cell, ...]:
     )
 
 
-def other_rates(preset: str, share: float) -> tuple[Cell, ...]:
+def other_rates(preset: str, share: float, **train: Any) -> tuple[Cell, ...]:
     """A baseline at the next lower and higher rates, for a share of the paper's epochs."""
     return tuple(
         own(
@@ -242,6 +250,7 @@ def other_rates(preset: str, share: float) -> tuple[Cell, ...]:
             epochs=int(share * PRESETS[preset].train.epochs),
             note=f"rate {rate:g}, {100 * share:g} % of the epochs; "
             "only run where the paper's rate fails",
+            **train,
         )
         for rate in _neighbours(PRESETS[preset].train.rate)
     )

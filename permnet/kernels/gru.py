@@ -11,7 +11,6 @@ walk back leaves one gradient per gate and step, from which every weight gradien
 Nothing waits for the device, so a CUDA graph can capture a call and its gradient.
 """
 
-import functools
 import importlib.util
 import math
 from collections.abc import Callable
@@ -199,9 +198,11 @@ def _walks(h0: Tensor) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return plain_forward, plain_backward
 
 
-@functools.cache
+_TRITON = importlib.util.find_spec("triton") is not None
+
+
 def has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None
+    return _TRITON  # found out once: a compiler that traces models does not look for modules
 
 
 def plain_forward(

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from permnet.kernels.gru import has_triton
@@ -33,7 +32,7 @@ def attend(
     """
     assert mask is None or not causal
     if _on_chip(query, pairs, heads):
-        return _Attend.apply(query, pairs, heads, mask, causal)
+        return attend_on_chip(query, pairs, mask, heads, causal)
     keys, values = pairs.chunk(2, dim=-1)
     seen = F.scaled_dot_product_attention(
         split(query, heads),
@@ -67,24 +66,48 @@ def _on_chip(query: Tensor, pairs: Tensor, heads: int) -> bool:
     )
 
 
-class _Attend(torch.autograd.Function):
-    """Nothing but the arguments is kept: the weights are formed anew on the way back."""
+# Operators of their own, and no autograd.Function, so that a compiler leaves them whole between
+# what it fuses. Nothing but the arguments is kept: the weights are formed anew on the way back.
 
-    @staticmethod
-    def forward(
-        ctx: Any, query: Tensor, pairs: Tensor, heads: int, mask: Tensor | None, causal: bool
-    ) -> Tensor:
-        from permnet.kernels import triton_heads
 
-        inputs = query.contiguous(), pairs.contiguous(), mask
-        ctx.save_for_backward(*inputs)
-        ctx.options = heads, causal
-        return triton_heads.forward(inputs, *ctx.options)
+@torch.library.custom_op("permnet::attend", mutates_args=())
+def attend_on_chip(
+    query: Tensor, pairs: Tensor, mask: Tensor | None, heads: int, causal: bool
+) -> Tensor:
+    """`attend` in Triton."""
+    from permnet.kernels import triton_heads
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dseen: Tensor) -> tuple[Tensor | None, ...]:
-        from permnet.kernels import triton_heads
+    return triton_heads.forward((query.contiguous(), pairs.contiguous(), mask), heads, causal)
 
-        gradients = triton_heads.backward(ctx.saved_tensors, dseen.contiguous(), *ctx.options)
-        return (*gradients, None, None, None)
+
+@torch.library.custom_op("permnet::attend_backward", mutates_args=())
+def _backward(
+    dseen: Tensor, query: Tensor, pairs: Tensor, mask: Tensor | None, heads: int, causal: bool
+) -> tuple[Tensor, Tensor]:
+    from permnet.kernels import triton_heads
+
+    inputs = query.contiguous(), pairs.contiguous(), mask
+    return triton_heads.backward(inputs, dseen.contiguous(), heads, causal)
+
+
+@attend_on_chip.register_fake
+def _(query: Tensor, *_: Any) -> Tensor:
+    return query.new_empty(query.shape)
+
+
+@_backward.register_fake
+def _(dseen: Tensor, query: Tensor, pairs: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    return query.new_empty(query.shape), pairs.new_empty(pairs.shape)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    *tensors, ctx.heads, ctx.causal = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _gradients(ctx: Any, dseen: Tensor) -> tuple[Tensor | None, ...]:
+    found = _backward(dseen, *ctx.saved_tensors, ctx.heads, ctx.causal)
+    return (*found, None, None, None)
+
+
+attend_on_chip.register_autograd(_gradients, setup_context=_keep)
