@@ -34,6 +34,8 @@ CHECK_STEPS = 50
 CHECK_SECONDS = 1.0
 SAVE_SECONDS = 300.0
 """A checkpoint is at most about this old, however seldom the run is evaluated."""
+SAVE_SHARE = 0.05
+"""Of the time goes into checkpoints, about, at the most: large models' take a second each."""
 
 T = TypeVar("T")
 
@@ -141,12 +143,14 @@ class Trainer:
             self._show(stage, loss)
             out_of_time = self._out_of_time()
             last = at.epoch == stage.epochs or out_of_time
-            if last or at.epoch % self.config.evaluate_every == 0:
+            evaluated = last or at.epoch % self.config.evaluate_every == 0
+            if evaluated:
                 self._evaluate(stage, loss)
                 at.stopped = self._reason_to_stop(stage, out_of_time)
+            over = at.epoch == stage.epochs or at.stopped is not None
+            if over or (evaluated and self._worth_saving()):
                 self._save()
             # After the last epoch of all, what is left is the test: `_finish` looks at the clock.
-            over = at.epoch == stage.epochs or at.stopped is not None
             tests_next = over and stage.length == self.bench.task.longest
             if not tests_next and not self._carry_on(step):
                 return False
@@ -240,6 +244,11 @@ class Trainer:
             step.loss.fill_(self.position.loss)
             self._save()
         return not stop
+
+    def _worth_saving(self) -> bool:
+        """Whether the last checkpoint is old for what one takes; all processes agree."""
+        wait = min(SAVE_SECONDS, self.clock.slowest.get("save", 0.0) / SAVE_SHARE)
+        return bool(self.fabric.broadcast(time.monotonic() - self.saved >= wait))
 
     def _mean(self, value: Tensor) -> float:
         """Over all processes."""

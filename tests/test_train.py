@@ -36,6 +36,7 @@ from permnet.evaluate import evaluate
 from permnet.experiments.presets import PAPER_COUNTS, PRESETS
 from permnet.material import Stage, derived
 from permnet.models import Seq2Seq
+from permnet.runfolder import RunFolder
 from permnet.step import Optimiser, TrainStep, rate_at
 from permnet.tasks.benchmarks import benchmark
 from permnet.tasks.permutation import Task
@@ -523,6 +524,24 @@ def test_a_model_of_one_length_does_not_grow(tmp_path: Path) -> None:
     with pytest.raises(PermnetError, match=r"train.grow is empty without m_pl: .*, not \(5,\)"):
         do(replace(run, model=replace(run.model, without="m_pl")), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("share", "saves"), [(1e-9, [1, 3]), (math.inf, [1, 2, 3])])
+def test_checkpoints_take_a_small_share_of_the_time(
+    share: float, saves: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epochs: list[int] = []
+    save = RunFolder.save
+
+    def noted(self: RunFolder, name: str, *rest: Any) -> None:
+        if name == "last":
+            epochs.append(rest[2].epoch)
+        save(self, name, *rest)
+
+    monkeypatch.setattr(RunFolder, "save", noted)
+    monkeypatch.setattr(permnet.fit, "SAVE_SHARE", share)
+    do(small(), tmp_path / "run")
+    assert epochs == saves  # the first, since what one takes is not known, and the last in any case
 
 
 def test_a_compiled_transformer_is_the_same_one_graph(
