@@ -3,7 +3,7 @@
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.pool import Pool
@@ -12,7 +12,9 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def on_ending(action: Callable[[int], None]) -> Iterator[None]:
+def on_ending(
+    action: Callable[[int], None], signals: Sequence[signal.Signals] = SIGNALS
+) -> Iterator[None]:
     """A SIGTERM or SIGHUP calls the action with its number, and ends the process no longer.
 
     One that is ignored, as SIGHUP is under nohup, stays so.
@@ -20,7 +22,7 @@ def on_ending(action: Callable[[int], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals are not for others
         yield
         return
-    before = {n: old for n in SIGNALS if (old := signal.getsignal(n)) is not signal.SIG_IGN}
+    before = {n: old for n in signals if (old := signal.getsignal(n)) is not signal.SIG_IGN}
     for number in before:
         signal.signal(number, lambda number, _: action(number))
     try:
@@ -28,6 +30,27 @@ def on_ending(action: Callable[[int], None]) -> Iterator[None]:
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+@contextmanager
+def interrupted_after(stop: Callable[[], None]) -> Iterator[None]:
+    """The first Ctrl-C calls `stop`, and interrupts when what is done here has come to its end.
+
+    A second one does not wait for that.
+    """
+    pressed = False
+
+    def press(_: int) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+        stop()
+
+    with on_ending(press, (signal.SIGINT,)):
+        yield
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -226,11 +226,11 @@ class _GenerateOrCopy(torch.autograd.Function):
     def forward(ctx: Any, generate: Tensor, copy: Tensor, ids: Tensor) -> Tensor:
         at = ids[:, None].expand_as(copy)
         # Sums are relative to this, at most 80 below the row's top: nothing overflows, and what
-        # underflows is e^-80 of it or less, or has a far larger way beside it.
-        base = torch.maximum(generate, copy.amax(-1, keepdim=True) - 80.0)
-        sums = torch.exp(generate - base)
-        sums.scatter_add_(-1, at, torch.exp(copy - base.gather(-1, at)))
-        logits = sums.clamp_(min=torch.finfo(sums.dtype).tiny).log_().add_(base)
+        # underflows is e^-80 of it or less, or has a far larger way beside it. An exported model
+        # has these lines without the gradient below: hence `detach`, and next to nothing in place.
+        base = torch.maximum(generate, copy.amax(-1, keepdim=True) - 80.0).detach()
+        sums = torch.exp(generate - base).scatter_add(-1, at, torch.exp(copy - base.gather(-1, at)))
+        logits = sums.clamp(min=torch.finfo(sums.dtype).tiny).log().add_(base)
         ctx.save_for_backward(generate, copy, ids, logits)
         return logits
 

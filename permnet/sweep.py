@@ -36,6 +36,8 @@ SHORTEST = 10.0
 """Seconds that must be left for a run to be started."""
 LEAVING = 30.0
 """Seconds of the time budget that are left to the archive, at the most."""
+DAMAGED = (OSError, ValueError, LookupError, TypeError)
+"""What reading a run's damaged files may raise."""
 
 
 Runs = str | tuple[str, ...] | dict[str, Run]
@@ -90,7 +92,7 @@ def plan(
         there = {run for run, *_ in kept}
         runs = {name: run for name, run in runs.items() if run not in there}
     return [
-        Planned(name, run, _status(folder / name), _steps(run), *_estimate(run, recorded))
+        Planned(name, run, _status(folder / name, run), _steps(run), *_estimate(run, recorded))
         for name, run in list(runs.items())[part - 1 :: parts]
     ]
 
@@ -204,7 +206,7 @@ class _Sweeping:
         self.queue: SimpleQueue[Planned] = SimpleQueue()
         for job in planned:
             if job.status == "finished":
-                self._note(job.name, _finished(folder / job.name))
+                self._note(job.name, {"status": "finished"})
             else:
                 self.queue.put(job)
 
@@ -267,6 +269,9 @@ class _Sweeping:
         return {"status": "failed", "error": f"its process ended with code {code}"}
 
     def _note(self, name: str, answer: dict[str, Any]) -> None:
+        kept = ""
+        if answer["status"] == "finished":
+            answer, kept = _finished(self.folder / name)
         with self.lock:
             self.running.discard(name)
             outcome, status = self.outcome, answer["status"]
@@ -276,7 +281,7 @@ class _Sweeping:
                 outcome.finished[name] = answer
                 results = self.folder / "results"
                 results.mkdir(parents=True, exist_ok=True)
-                (results / f"{name}.json").write_text(_with_curve(self.folder / name), "utf-8")
+                (results / f"{name}.json").write_text(kept, "utf-8")
             elif status == "unfinished":
                 outcome.unfinished.append(name)
             else:
@@ -299,10 +304,20 @@ def _start_worker() -> "subprocess.Popen[str]":
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def _status(folder: Path) -> Status:
-    if (folder / "result.json").exists():
+def _status(folder: Path, run: Run) -> Status:
+    """A run that was finished with other settings is not: resuming it says which they are."""
+    result = folder / "result.json"
+    if result.exists() and _settings(result) in (run, None):
         return "finished"
     return "started" if (folder / "run.json").exists() else "new"
+
+
+def _settings(result: Path) -> Run | None:
+    """Those of a result; None where they cannot be read, of which `_finished` tells."""
+    try:
+        return from_json(Run, json.loads(result.read_text("utf-8"))["run"])
+    except DAMAGED:
+        return None
 
 
 def _steps(run: Run) -> int:
@@ -318,7 +333,7 @@ def _recorded(paths: Iterable[Path]) -> Iterator[tuple[Run, float, str]]:
             run = from_json(Run, result["run"])
             device = dict(result.get("hardware", {})).get("device", "an unknown device")
             yield run, float(result["seconds"]) / int(result["steps"]), str(device)
-        except (OSError, ValueError, LookupError, TypeError, ArithmeticError, PermnetError):
+        except (*DAMAGED, ArithmeticError):
             continue
 
 
@@ -341,22 +356,21 @@ def _estimate(
     return None, None
 
 
-def _finished(folder: Path) -> dict[str, Any]:
-    """What a run left that was finished before; one whose files are damaged has failed."""
+def _finished(folder: Path) -> tuple[dict[str, Any], str]:
+    """What a finished run left, and as text to be kept; one whose files are damaged has failed."""
     try:
         result: dict[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
-        _in_words(result), _with_curve(folder)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        return {"status": "failed", "error": f"{folder} cannot be read, remove it: {error!r}"}
-    return result
+        from_json(Run, result["run"]), _in_words(result)
+        return result, rendered({**result, "curve": _curve(folder / "metrics.jsonl")})
+    except DAMAGED as error:
+        told = f"{folder} cannot be read, remove it: {error!r}"
+        return {"status": "failed", "error": told}, ""
 
 
-def _with_curve(folder: Path) -> str:
-    """The result of a run and its learning curve, an evaluation a line; without one, no points."""
-    file = folder / "metrics.jsonl"
-    metrics = map(json.loads, file.read_text("utf-8").splitlines() if file.exists() else ())
-    curve = [[round(line[name], 6) for name in CURVE] for line in metrics]
-    return rendered({**json.loads((folder / "result.json").read_text("utf-8")), "curve": curve})
+def _curve(metrics: Path) -> list[list[float]]:
+    """A point for each evaluation; without a file, none."""
+    lines = map(json.loads, metrics.read_text("utf-8").splitlines() if metrics.exists() else ())
+    return [[round(line[name], 6) for name in CURVE] for line in lines]
 
 
 def rendered(result: dict[str, Any]) -> str:

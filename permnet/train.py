@@ -7,6 +7,7 @@
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from permnet.build import FIXED_LENGTH, check_model
 from permnet.checkpoint import check_start, weights_sha256
 from permnet.config import Run, to_json
 from permnet.display import progress_bar
-from permnet.ending import on_ending
+from permnet.ending import interrupted_after, on_ending
 from permnet.errors import PermnetError
 from permnet.fit import Clock, Trainer, on_first
 from permnet.provenance import provenance
@@ -53,10 +54,11 @@ def train(
     `data` is the folder of a switch set's data. `devices` and `nodes` are how many processes take
     part, started by torchrun or by Fabric itself; they share the batch. Before `time_budget`
     seconds are over the run stops with a checkpoint to resume from, and the result says
-    `"status": "unfinished"`; a SIGTERM or SIGHUP makes it do so at once. A finished run that is
-    resumed returns its result at once. `sharing` runs use the device at a time: a time limit is
-    then so many times longer. `test_limit` tests on the first so many examples only. `origin` is
-    what the result says of its `command` instead of this process's own.
+    `"status": "unfinished"`; a SIGTERM or SIGHUP makes it do so at once. So does a first
+    Ctrl-C, and interrupts afterwards. A finished run that is resumed returns its result at once.
+    `sharing` runs use the device at a time: a time limit is then so many times longer. `test_limit`
+    tests on the first so many examples only. `origin` is what the result says of its `command`
+    instead of this process's own.
     """
     check_processes(devices, nodes, time_budget)
     clock = Clock(time_budget, sharing)
@@ -70,14 +72,21 @@ def train(
     }
     if run.train.start:
         about["start_sha256"] = weights_sha256(run.train.start)
-    # Under MPS a process that dies amid its work takes along all others that share the device.
-    with on_ending(lambda _: clock.stop()):
-        result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
-    if fabric.world_size > 1:
-        # Left to the end of the process, the group's threads may hang or abort it: end it here,
-        # when all have nothing left to say and the model that refers to it is gone.
-        fabric.barrier()
-        torch.distributed.destroy_process_group()
+
+    def stop() -> None:
+        clock.stop()
+        if progress and fabric.is_global_zero:
+            print("stopping with a checkpoint; Ctrl-C again ends at once", file=sys.stderr)
+
+    with interrupted_after(stop):
+        # Under MPS a process that dies amid its work takes along all others that share the device.
+        with on_ending(lambda _: clock.stop()):
+            result = _train(fabric, run, bench, folder, about, clock, resume, test_limit, progress)
+        if fabric.world_size > 1:
+            # Left to the end of the process, the group's threads may hang or abort it: end it here,
+            # when all have nothing left to say and the model that refers to it is gone.
+            fabric.barrier()
+            torch.distributed.destroy_process_group()
     return result
 
 

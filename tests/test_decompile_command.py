@@ -296,6 +296,8 @@ def test_a_name_of_a_file_is_only_a_name(capsys, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--cflags", "'"], "--cflags"),
+        (["--cc", ""], "--cc '' names no compiler: give one, such as gcc, or leave it out"),
+        (["--cc", "  "], "--cc '  ' names no compiler: give one, such as gcc, or leave it out"),
         (["--proto", "int f"], "prototypes are such as"),
         (["--proto", "#include <stdio.h>"], "no part of the C"),
         (["--n-best", "0"], "n-best is 1 to 100, not 0"),

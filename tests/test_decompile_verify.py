@@ -14,11 +14,13 @@ from benchmarks.mutations import KINDS, alterations, compiled
 from permnet import limits
 from permnet.decompiling import verify as module
 from permnet.decompiling.machine import verified
+from permnet.decompiling.source import disassembled
+from permnet.decompiling.text import functions
 from permnet.decompiling.toolchain import Compiler
 from permnet.decompiling.verify import acceptable, renumbered, same, verify
 from permnet.errors import PermnetError
 from permnet.tasks.switch import compiler as gcc
-from permnet.tasks.switch.ctokens import lex
+from permnet.tasks.switch.ctokens import layout, lex, named
 from permnet.tasks.switch.dataset import SETS, shipped
 from tests.test_decompile_machine import confirmed
 
@@ -135,6 +137,20 @@ def test_what_is_accepted_is_one_function(inner: list[str]) -> None:
             depth += (token == "{") - (token == "}")
             assert depth >= 0
         assert depth == 0
+
+
+@pytest.mark.parametrize("stage", ["-S", "-c"])
+@pytest.mark.parametrize("name", ["it", "permnet_0", "permnet_1"])
+def test_what_is_read_may_have_the_names_that_are_compiled(stage: gcc.Stage, name: str) -> None:
+    declared = "int permnet_0(int); int permnet_1(int); long permnet_(char);"
+    answers, compiler = [], Compiler(prelude=declared)
+    for i in range(2):
+        c = lex(f"int f(int p0) {{ permnet_0({i}); permnet_(p0); return permnet_1(p0); }}")
+        made = gcc.compile_c(f"{declared}\n{layout(named(c, name))}", stage=stage)
+        (read,) = functions(made.decode()) if stage == "-S" else disassembled(made)
+        answers.append((c, read))
+    compiler.check()
+    assert verified(answers, compiler) == [True, True]
 
 
 def test_without_a_compiler_it_is_said() -> None:

@@ -14,6 +14,7 @@ MODULES = [
     "tasks.permutation",
     "tasks.solve",
     "tasks.switch.assembly",
+    "tasks.switch.compiler",
     "tasks.switch.ctokens",
     "tasks.switch.dataset",
     "tasks.switch.skeleton",

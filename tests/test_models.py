@@ -267,6 +267,14 @@ def test_models_in_training_can_be_exported(name):
     model, batch = build((name, None)), sample(0, rows=8)
     exported = torch.export.export(model, (batch.inputs, batch.previous)).module()
     close(exported(batch.inputs, batch.previous), model(batch.inputs, batch.previous))
+    gradients = []
+    for trained in (model, exported):  # and trained further
+        loss = loss_of(trained(batch.inputs, batch.previous), batch.targets)
+        parameters = dict(trained.named_parameters())
+        found = torch.autograd.grad(loss, list(parameters.values()))
+        gradients.append(dict(zip(parameters, found, strict=True)))
+    for name, gradient in gradients[0].items():
+        close(gradients[1][name], gradient)
 
 
 class Counting(Seq2Seq):

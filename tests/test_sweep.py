@@ -140,6 +140,35 @@ def test_a_finished_run_with_damaged_files_has_failed(tmp_path: Path, damage: st
     assert "run1 cannot be read" in run({"run1": RUNS["run1"]}, tmp_path).failed["run1"]
 
 
+def test_a_run_that_was_finished_with_other_settings_has_failed(tmp_path: Path) -> None:
+    do(RUNS["run0"], tmp_path / "run0")
+    result = (tmp_path / "run0" / "result.json").read_bytes()
+    changed = replace(RUNS["run0"], train=replace(RUNS["run0"].train, rate=0.02))
+    runs = {"run0": changed, "run1": RUNS["run1"]}
+    assert [p.status for p in plan(runs, tmp_path)] == ["started", "new"]
+    outcome = run(runs, tmp_path)
+    assert outcome.failed == {
+        "run0": f"cannot resume {tmp_path / 'run0'} with a changed config: train.rate was 0.01 and "
+        "is now 0.02; give the old value, or choose a new folder"
+    }
+    assert list(outcome.finished) == ["run1"]  # which goes on
+    assert (tmp_path / "run0" / "result.json").read_bytes() == result
+    assert not (tmp_path / "results" / "run0.json").exists()
+
+
+def test_a_learning_curve_is_rendered_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    do(RUNS["run0"], tmp_path / "run0")
+    rendered, made = permnet.sweep.rendered, []
+
+    def counted(result: dict[str, Any]) -> str:
+        made.append(rendered(result))
+        return made[-1]
+
+    monkeypatch.setattr(permnet.sweep, "rendered", counted)
+    run({"run0": RUNS["run0"]}, tmp_path)
+    assert made == [(tmp_path / "results" / "run0.json").read_text()]
+
+
 def test_without_time_nothing_is_started(tmp_path: Path) -> None:
     outcome = run(RUNS, tmp_path, time_budget=1)
     assert outcome.unfinished == list(RUNS)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -468,6 +469,64 @@ def test_sigterm_stops_with_a_checkpoint_and_resuming_ends_the_same(
     assert signal.getsignal(signal.SIGTERM) is before
     parts = do(small(), tmp_path / "parts", resume=True)
     assert parts["test"]["by_length"] == whole["test"]["by_length"]
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """A shell starts what runs in its background with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+TYPED = """
+    train PI1-10 --device cpu --test-limit 50 --model.embedding 8 --model.hidden 4
+    --train.examples 512 --train.batch 64 --train.epochs 3 --train.evaluate-limit 100
+"""
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_ctrl_c_does_so_too_and_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert main([*TYPED.split(), "--out", str(whole)]) == 0
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        press_ctrl_c(patch, at_step=3, times=1)
+        assert main([*TYPED.split(), "--out", str(parts)]) == 130
+    assert capsys.readouterr() == (
+        "",
+        "stopping with a checkpoint; Ctrl-C again ends at once\n"
+        f"stopped, {parts / 'last'} is kept: --resume goes on\n",
+    )
+    assert json.loads((parts / "last" / "position.json").read_text())["step"] == 3
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert main([*TYPED.split(), "--out", str(parts), "--resume"]) == 0
+    weights = [(each / "last" / "model.safetensors").read_bytes() for each in (whole, parts)]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_a_second_ctrl_c_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    press_ctrl_c(monkeypatch, at_step=3, times=2)
+    assert main([*TYPED.split(), "--out", str(tmp_path / "run")]) == 130
+    assert not (tmp_path / "run" / "last").exists()
+    assert "--resume" not in capsys.readouterr().err  # there is nothing to go on from
+
+
+def press_ctrl_c(monkeypatch: pytest.MonkeyPatch, at_step: int, times: int) -> None:
+    looked = permnet.fit.Trainer._check_finite
+
+    def look(self: permnet.fit.Trainer, *args: Any) -> None:
+        looked(self, *args)
+        for _ in range(times if self.position.step == at_step else 0):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(permnet.fit, "CHECK_STEPS", 1)
+    monkeypatch.setattr(permnet.fit.Trainer, "_check_finite", look)
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,8 @@ def decompile(
         raise PermnetError("nothing to decompile: give a file, or assembly on standard input")
     if json and diff:
         raise PermnetError("--diff is of the text: leave it out, or --json")
+    if not cc.strip():
+        raise PermnetError(f"--cc {cc!r} names no compiler: give one, such as gcc, or leave it out")
     from permnet.decompiling.callees import called, guessed
     from permnet.decompiling.difference import difference
     from permnet.decompiling.pipeline import Pipeline

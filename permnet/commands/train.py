@@ -107,17 +107,24 @@ def train(
         if error.name != "lightning_fabric":
             raise
         raise PermnetError("training needs Fabric: pip install 'permnet[train]'") from error
-    result = train_run(
-        run,
-        out,
-        data=data,
-        resume=resume,
-        device=device,
-        devices=devices,
-        nodes=nodes,
-        time_budget=time_budget,
-        test_limit=test_limit,
-    )
+    try:
+        result = train_run(
+            run,
+            out,
+            data=data,
+            resume=resume,
+            device=device,
+            devices=devices,
+            nodes=nodes,
+            time_budget=time_budget,
+            test_limit=test_limit,
+        )
+    except KeyboardInterrupt:
+        if getattr(rank_zero_only, "rank", 0) != 0:
+            return 0  # Fabric kills the first process when another fails
+        if (out / "last").exists():
+            print(f"stopped, {out / 'last'} is kept: --resume goes on", file=sys.stderr)
+        raise
     if getattr(rank_zero_only, "rank", 0) != 0:
         return 0  # the first process speaks for all
     if result["status"] == "unfinished":

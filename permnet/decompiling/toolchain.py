@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from permnet.binary import Binary
 from permnet.errors import PermnetError
-from permnet.tasks.switch.compiler import FLAGS, compile_c, find_compiler
+from permnet.tasks.switch.compiler import FLAGS, compile_c, find_compiler, unused
 from permnet.tasks.switch.ctokens import PRELUDE, lex
 
 KEYWORD = re.compile(  # no name that C has for a function
@@ -39,11 +39,12 @@ class Compiler:
     def check(self) -> None:
         """Refuse a compiler that is missing, or with these flags makes no object to compare."""
         find_compiler(self.cc)
-        source = f"{self.prelude}\nint permnet_0(void) {{ return 0; }}"
+        name = unused(self.prelude)
+        source = f"{self.prelude}\nint {name}(void) {{ return 0; }}"
         try:
             made = Binary(memoryview(compile_c(source, self.cc, self.flags, "-c")))
             # Some flags leave none behind, -flto for one.
-            reason = "" if made.labelled("permnet_0") else "what it makes is no machine code"
+            reason = "" if made.labelled(name) else "what it makes is no machine code"
         except PermnetError as error:
             reason = str(error)
         if reason:

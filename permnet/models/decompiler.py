@@ -230,6 +230,8 @@ class _Copying(Seq2Seq):
         )
 
     def forward(self, inputs: Tensor, previous: Tensor, *, repeats: bool = True) -> Tensor:
+        if torch.compiler.is_exporting():  # the writer works in place: its trace has no gradients
+            return super().forward(inputs, previous)
         memory = self.encode(inputs)
         asked, tokens = memory.references, self.embedding.weight
         w_x, w_read = self.decoder.w_ih.split(

@@ -124,10 +124,17 @@ def _baselines(collected: Collected) -> Section:
 
 
 def _best(tried: list[Row]) -> str:
-    found = best(tried)
-    cut_off = next((f"cut off: {_seen(row.cut_off)}" for row in tried if row.cut_off), "not run")
-    ours = percent(found.worst.test.wea, 3) if found and found.worst else cut_off if tried else "–"
+    """The best figure, and what was seen of a run that was cut off where it was better still."""
+    if not tried:
+        return "–"
+    found = best([row for row in tried if row.results])
+    reached = found.validated if found else -1.0
+    told = [percent(found.worst.test.wea, 3)] if found and found.worst else []
+    for row in tried:
+        if row.cut_off and (row.cut_off.wea or 0.0) > reached:
+            told.append(f"cut off: {_seen(row.cut_off)}")
     paper = next((row.cell.paper_wea for row in tried if row.cell.paper_wea is not None), None)
+    ours = "; ".join(told) or "not run"
     return ours if paper is None else f"{ours} ({percent(paper)})"
 
 
@@ -215,8 +222,8 @@ def _cut_off(row: Row, seen: Seen) -> str:
     )
 
 
-def _seen(seen: Seen | None) -> str:
-    return f"{100 * seen.wea:g} of validation" if seen and seen.wea is not None else "plateau"
+def _seen(seen: Seen) -> str:
+    return "plateau" if seen.wea is None else f"{100 * seen.wea:g} of validation"
 
 
 def _ended(result: Result) -> str:

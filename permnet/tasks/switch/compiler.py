@@ -72,7 +72,8 @@ def compile_each(
 
     It reads what the compiler made of all of them: assembly, or an object with `-c`.
     """
-    names = [f"permnet_{i}" for i in range(len(sources))]
+    stem = unused("\n".join([prelude, *sources]))
+    names = [f"{stem}{i}" for i in range(len(sources))]
     named = map(_named, sources, names)
     found: Mapping[str, T] = {}
     with suppress(CompileError):
@@ -85,6 +86,18 @@ def compile_each(
     parts = (part for part in (sources[:half], sources[half:]) if part)
     each = (compile_each(part, read, prelude, cc, flags, stage) for part in parts)
     return [made for part in each for made in part]
+
+
+def unused(text: str) -> str:
+    """What no name in a text of C begins with: functions named so are none that it calls.
+
+    >>> unused("int g0(int);"), unused("int permnet_0(int);")
+    ('permnet_', 'permnet__')
+    """
+    stem = "permnet_"
+    while stem in text:
+        stem += "_"
+    return stem
 
 
 def _named(source: str, name: str) -> str:
