@@ -144,6 +144,14 @@ def test_teacher_forced_is_step_by_step(case, seed, repeats):
 
 
 @every_model
+def test_logits_are_the_same_where_nobody_asks_for_gradients(case):
+    model, batch = build(case), sample(0)
+    with torch.no_grad():
+        logits = model(batch.inputs, batch.previous)
+    close(logits, model(batch.inputs, batch.previous))
+
+
+@every_model
 @pytest.mark.filterwarnings("ignore:Anomaly Detection")
 def test_every_parameter_learns(case):
     model, batch = copy.deepcopy(build(case)), sample(0, rows=32)
