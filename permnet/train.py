@@ -116,7 +116,8 @@ def _train(
         with _matmul_precision(run, fabric.device), progress_bar(shown) as display:
             trainer = Trainer(fabric, run, bench, files[0] if files else None, clock, display)
             trainer.restore(saved)
-            done = trainer.fit()
+            with _compiling(run):
+                done = trainer.fit()
             return on_first(fabric, lambda: _finish(trainer, about, test_limit, done))
     finally:
         for opened in files:
@@ -223,6 +224,21 @@ def _without_advice() -> Iterator[None]:
         yield
     finally:
         log.removeFilter(other)
+
+
+@contextmanager
+def _compiling(run: Run) -> Iterator[None]:
+    """Says in a line what torch.compile lacks, as a C++ compiler."""
+    if not run.train.compile:
+        yield
+        return
+    from torch._dynamo.exc import BackendCompilerFailed  # slow to import, like all that compiles
+
+    try:
+        yield
+    except BackendCompilerFailed as error:
+        reason = str(error.inner_exception).partition("\n")[0]
+        raise PermnetError(f"train.compile failed, leave it out: {reason}") from error
 
 
 @contextmanager

@@ -624,6 +624,19 @@ def test_a_compiled_transformer_is_the_same_one_graph(
         assert a["validation_loss"] == pytest.approx(b["validation_loss"], rel=1e-4)
 
 
+def test_a_compiler_that_is_missing_is_said_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any) -> Any:
+        raise RuntimeError("no C++ compiler\nand much more")
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=missing))
+    model = ModelConfig("transformer", embedding=8, hidden=16, layers=1, heads=2, head_size=4)
+    said = r"train.compile failed, leave it out: no C\+\+ compiler$"
+    with pytest.raises(PermnetError, match=said):
+        do(replace(small("PD10", compile=True), model=model), tmp_path / "run")
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there are GPUs")
 def test_gpus_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "PI10", "--out", str(tmp_path / "run"), "--devices", "2"]) == 2

@@ -15,7 +15,7 @@ FULL_BUDGET = ("PD10", "PI10")
 FUSED: dict[str, Any] = {"compile": True}
 """How the paper's Transformer is trained: a step takes 0.88 of the time."""
 HALF: dict[str, Any] = {**FUSED, "precision": "bf16"}
-"""The same in 0.58 of the time, in a precision that does it no good on PD10 (docs/log.md)."""
+"""The same in 0.58 of the time; of PD10 it learned nothing so, by chance or not (docs/log.md)."""
 
 
 @dataclass(frozen=True)
