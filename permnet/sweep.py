@@ -103,6 +103,7 @@ def sweep(
     *,
     shard: tuple[int, int] = (1, 1),
     missing: bool = False,
+    whole: bool = False,
     parallel: int = 1,
     beside: int = 0,
     time_budget: float | None = None,
@@ -114,8 +115,9 @@ def sweep(
 ) -> Outcome:
     """Do the runs of sweeps, given by their names or as name → run, `parallel` at a time.
 
-    Before `time_budget` seconds are over all runs stop with checkpoints. A run that fails does not
-    keep the others from going on. A SIGTERM, SIGHUP or Ctrl-C stops them all at once, with
+    Before `time_budget` seconds are over all runs stop with checkpoints; with `whole` none is begun
+    that would not end before, as far as `plan` knows. A run that fails does not keep the others
+    from going on. A SIGTERM, SIGHUP or Ctrl-C stops them all at once, with
     checkpoints. `beside` runs of other sweeps use the device meanwhile. `data` is the folder of the
     switch sets' data.
     """
@@ -134,7 +136,7 @@ def sweep(
             "sharing": parallel + beside,
             "test_limit": test_limit,
         }
-        sweeping = _Sweeping(planned, folder, common, data, listed, display)
+        sweeping = _Sweeping(planned, folder, common, data, listed, whole, display)
         with on_ending(lambda _: sweeping.stop()), ThreadPoolExecutor(parallel) as pool:
             try:
                 for done in [pool.submit(sweeping.work) for _ in range(parallel)]:
@@ -195,9 +197,11 @@ class _Sweeping:
         common: dict[str, Any],
         data: Path | None,
         listed: bool,
+        whole: bool,
         display: Display,
     ) -> None:
         self.folder, self.common, self.data, self.display = folder, common, data, display
+        self.whole = whole
         self.deadline: float | None = common["deadline"]
         self.listed = listed  # so that each run has a command of its own
         self.total, self.running = len(planned), set[str]()
@@ -229,7 +233,7 @@ class _Sweeping:
                 try:
                     while worker.poll() is None:
                         job = self.queue.get_nowait()
-                        if self.deadline is not None and time.time() + SHORTEST > self.deadline:
+                        if self.deadline is not None and self._ends(job) > self.deadline:
                             self._note(job.name, {"status": "unfinished"})
                             continue
                         self._note(job.name, {"status": "running"})
@@ -239,6 +243,14 @@ class _Sweeping:
                 finally:
                     self.workers.discard(worker)
                     worker.terminate()
+
+    def _ends(self, job: Planned) -> float:
+        """When it is over if it is begun now, or when it is worth its beginning."""
+        seconds = SHORTEST
+        if self.whole and job.status == "new" and job.seconds is not None:
+            longer = self.common["sharing"] if job.run.train.time_limit else 1
+            seconds = max(seconds, job.seconds * longer)
+        return time.time() + seconds
 
     def _ask(self, worker: "subprocess.Popen[str]", job: Planned) -> dict[str, Any]:
         assert worker.stdin is not None

@@ -15,7 +15,8 @@
 # PARALLEL runs share the GPU, through MPS where it is installed, and BESIDE those of campaigns
 # started apart (which give way to the others with CUDA_MPS_CLIENT_PRIORITY=1). Small ones do so well;
 # beside one that fills the GPU they wait for every kernel. `kill $(cat OUT/runs/RUN/.lock)` stops a
-# single run, with a checkpoint; `kill -9` takes all along that share the GPU. DATA is the folder of
+# single run, with a checkpoint; `kill -9` takes all along that share the GPU. With WHOLE=1 no run is
+# begun that would not end in time, by what like runs took. DATA is the folder of
 # switch sets, which a run reads when it begins. The campaign has its own copy of the code, so OUT
 # lies outside of the project, or in its folder out. `pack` writes results.tar.gz, with the log and
 # the answers that `permnet score --recompile` judges, and, in parts of 15 MB that `cat` puts
@@ -41,7 +42,7 @@ start() {
     fi
     cd "$out/code"
     set -- "$@" --missing --carry results --out "$out/runs" --parallel "${PARALLEL:-1}" \
-        --beside "${BESIDE:-0}" --time-budget "$seconds" ${data:+--data "$data"}
+        --beside "${BESIDE:-0}" --time-budget "$seconds" ${data:+--data "$data"} ${WHOLE:+--whole}
     # What is wrong with the request is said here, not in the log.
     "${PYTHON:-python3}" -m permnet sweep "$@" --dry-run
     PYTHONUNBUFFERED=1 setsid "${PYTHON:-python3}" -m permnet sweep "$@" >>"$out/log" 2>&1 </dev/null &

@@ -109,6 +109,26 @@ def test_an_estimate_is_that_of_a_like_run_and_no_longer_than_the_time_limit(
     assert [p.seconds for p in plan(runs, tmp_path)] == [50.0, 5.0, 40.0]
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_no_run_is_begun_that_would_not_end_in_time(whole: bool, tmp_path: Path) -> None:
+    long = replace(RUNS["run0"], train=replace(RUNS["run0"].train, epochs=2, examples=256))
+    limited = replace(long, train=replace(long.train, batch=32, time_limit=400.0))
+    begun = replace(long, train=replace(long.train, seed=1))
+    for name, known in (("known", long), ("other", limited)):
+        (tmp_path / name).mkdir()
+        took = {"run": to_json(known), "seconds": 5000.0, "steps": 1}
+        (tmp_path / name / "result.json").write_text(json.dumps(took))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(permnet.fit.Clock, "enough_for", lambda self, _: False)
+        do(begun, tmp_path / "begun")
+    unknown = replace(RUNS["run1"], model=replace(long.model, hidden=5))
+    runs = {"long": long, "limited": limited, "begun": begun, "unknown": unknown}
+    # A limit of 400 seconds is one of 1,200 where three runs share the device.
+    outcome = run(runs, tmp_path, whole=whole, time_budget=1000.0, beside=2)
+    assert outcome.unfinished == (["long", "limited"] if whole else [])
+    assert {"begun", "unknown"} <= outcome.finished.keys()
+
+
 def test_a_crash_of_one_run_leaves_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ def sweep(
     carry: Carry = "weights",
     data: Path | None = None,
     missing: bool = False,
+    whole: bool = False,
     dry_run: bool = False,
 ) -> int:
     """Train a whole list of runs, such as a table of the paper, or several.
@@ -55,6 +56,7 @@ def sweep(
         carry: What goes into the archive: results, or also the final weights, or everything.
         data: The folder of the switch sets' data, for the runs that need it.
         missing: Leave out runs whose results are in results/, with the same settings.
+        whole: Begin no run that would not end before the time budget, by what like runs took.
         dry_run: Only print the list, with times estimated from results, on the device of these.
     """
     if not names:
@@ -68,11 +70,14 @@ def sweep(
         check(parallel, beside, time_budget)
         _print_plan(plan(names, folder, part, missing=missing))
         return 0
+    if whole and time_budget is None:
+        raise PermnetError("--whole is about a time budget: give --time-budget, too")
     outcome = do_sweep(
         names,
         folder,
         shard=part,
         missing=missing,
+        whole=whole,
         parallel=parallel,
         beside=beside,
         time_budget=time_budget,
