@@ -87,6 +87,23 @@ def test_a_result_that_is_handed_on_is_one() -> None:
     assert guess("short it(short); void f(short p0) { p0 = it(p0); }") == ["short it(int);"]
 
 
+@pytest.mark.parametrize("stage", ["-S", "-c"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "switch (p0) { case 1: return 3; case 2: return 4; } return it(p0, p1);",
+        "switch (p0) { case 1: return it(p0, p1); } return g0(p0) * g0(p1);",
+    ],
+)
+def test_a_result_at_the_end_is_handed_on(body: str, stage: Stage) -> None:
+    """Behind it the end's label stands alone, or registers get back there what they held."""
+    found = made(f"int g0(int); int it(int, int); int f(int p0, int p1) {{ {body} }}", stage)
+    assert guessed(found, ["g0"]) == {"it": "int it(int, int);"}
+    alone = "switch (p0) { case 1: it(1, 1); return; } it(p0, p1);"
+    found = made(f"void it(int, int); void f(int p0, int p1) {{ {alone} }}", stage)
+    assert guessed(found, ()) == {"it": "void it(int, int);"}
+
+
 def test_a_register_may_be_read_in_part() -> None:
     assert guess("int it(int); void f(int p0, int p1) { p1 = it(p1) + p0 * 3 + 8; }") == [
         "int it(int);"

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 import permnet
 from permnet.batch import Batch, pad
-from permnet.checkpoint import save
+from permnet.checkpoint import load, save
 from permnet.config import ModelConfig, Run
 from permnet.decompiling.answer import Answerer, batches, token_lines
 from permnet.decompiling.pipeline import Decompiled, Pipeline, _better, shipped_decompilers
@@ -131,6 +131,38 @@ def test_a_model_is_asked_about_calls_that_it_knows(vocab: Vocab) -> None:
     assert [*ask(function, vocab, prelude).names] == ["h0"]
     wide = Vocab((*vocab.tokens, "g4@PLT"), reserved=32)
     assert [*ask(function, wide, prelude).names] == ["g4"]
+
+
+def test_calls_in_calls_have_their_own_names() -> None:
+    """One function stands in for two, which gcc calls in another order than they are written."""
+    vocab = load("switch-wide").vocab
+    declared = "int get(int); int put(int); int sum(int, int);"
+    c = (
+        "int f(int p0) { int v0 = get(put(p0)); switch (p0) { case 1: v0 = put(get(put(p0)));"
+        " break; case 2: v0 = sum(get(1), put(2)) - put(get(3)); break; } return v0; }"
+    )
+    (function,) = functions(compile_c(f"{declared} {c}").decode())
+    question = ask(function, vocab, prelude_with(declared))
+    assembly = vocab.decode(question.ids, question.lent)
+    own = terse(lex(c), assembly)
+    trained = {"get": "g0", "put": "g0", "sum": "g1"}
+    asked, _ = vocab.encode([trained.get(token, token) for token in own], question.lent)
+    assert question.read(asked, vocab) == own
+
+
+def test_what_is_called_may_be_declared_or_guessed() -> None:
+    c = "long f(long p0) { long v0 = 1; switch (p0) { case 1: v0 = get(p0); break; case 5: v0 += 3;"
+    c += " break; } return v0; }"
+    text = compile_c(f"long get(long); {c}").decode()
+    (refused,) = permnet.decompile(text)
+    assert "get" in str(refused.error)
+    for options in ({"proto": "long get(long);"}, {"guess": True}):
+        (found,) = permnet.decompile(text, **options)
+        assert found.verified
+        assert "v0 = get(p0);" in str(found.c)
+    # What is declared is not guessed.
+    (found,) = permnet.decompile(text, proto="void get(long);", guess=True)
+    assert "v0 = get(p0);" not in str(found.c)
 
 
 @pytest.mark.parametrize("count", [0, -1, 101])

@@ -3,7 +3,6 @@
 import shlex
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,18 +81,16 @@ def decompile(
     from permnet.decompiling.difference import difference
     from permnet.decompiling.pipeline import Pipeline
     from permnet.decompiling.show import as_json, as_text
-    from permnet.decompiling.toolchain import Compiler, prelude_with, prototypes
+    from permnet.decompiling.toolchain import Compiler, prototypes
 
-    compiler = Compiler(cc, _flags(cflags), prelude_with(proto))
+    compiler = Compiler(cc, _flags(cflags)).declaring(proto)
     with ExitStack() as stack:
         file = stack.enter_context(replacing(out, force)) if out else None
         # A script that asked for JSON gets some, whatever a file is; other files are never begun.
         raising = len(files) < 2 and (not json or out is not None)
         functions, bad_files = _functions(files or ("-",), function, compiler, raising)
         guesses = guessed(functions, prototypes(proto)) if guess else {}
-        if guesses:
-            known = prelude_with(" ".join([proto, *guesses.values()]))
-            compiler = replace(compiler, prelude=known)
+        compiler = compiler.declaring(" ".join(guesses.values()))
         pipeline = Pipeline.load(model, n_best, compiler)
         if pipeline.trouble:
             _warn(f"nothing is verified: {pipeline.trouble}")

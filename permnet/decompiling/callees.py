@@ -37,7 +37,8 @@ _WHOLE = re.compile(r"r(?:[a-z]{2}|\d+)")  # registers of 64 bits
 _C_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MOVES = re.compile(r"mov(?:abs|[sz]xd?)?|lea|set[a-z]+")
 _READS_ONLY = ("cmp", "test", "push")
-_UNWINDS = ["add", "rsp"]
+# The end of a function, where registers get back what they held before.
+_UNWINDS = re.compile(r"(?:ret|leave|pop|add rsp)\b|mov (?:rbx|r1[2-5]) QWORD PTR")
 
 
 def guessed(functions: Iterable[Function], declared: Collection[str]) -> dict[str, str]:
@@ -107,7 +108,7 @@ def _result(after: Sequence[Instruction], ends: Collection[str], returned: str) 
     for line in after:
         if line[0] == "ret":
             return "int"
-        if _jumps(line, ends):
+        if line[0] in ends or _jumps(line, ends):
             return returned
         if line[0] == "nop" or (_leaves(line) and line[0] != "leave"):
             break
@@ -127,7 +128,7 @@ def _returned(lines: Sequence[Instruction]) -> tuple[set[str], str]:
     The widest: what is called and returned may be wider than the result, but not narrower.
     """
     end = len(lines)
-    while end and (lines[end - 1][0] in ("ret", "leave", "pop") or lines[end - 1][:2] == _UNWINDS):
+    while end and _UNWINDS.match(" ".join(lines[end - 1])):
         end -= 1
     first = end
     while first and lines[first - 1][-1] == ":":

@@ -12,6 +12,7 @@ from typing import Any
 
 from permnet.checkpoint import describe, load, shipped
 from permnet.decompiling.answer import Answer, Answerer, Map, batches
+from permnet.decompiling.callees import guessed
 from permnet.decompiling.guide import hints
 from permnet.decompiling.machine import verified
 from permnet.decompiling.question import Question, ask
@@ -60,12 +61,15 @@ def decompile(
     *,
     n_best: int = N_BEST,
     compiler: Compiler | None = None,
+    proto: str = "",
+    guess: bool = False,
 ) -> list[Decompiled]:
     """The C of each function of an assembly text.
 
-    From the shipped models, one of them, or that of a checkpoint's folder.
+    From the shipped models, one of them, or that of a checkpoint's folder. `proto` declares what is
+    called, `guess` the rest as its calls look.
 
-    permnet.decompile(Path("f.s").read_text())[0].c
+    permnet.decompile(Path("f.s").read_text(), guess=True)[0].c
     """
     if not isinstance(text, str):
         raise PermnetError(
@@ -75,6 +79,9 @@ def decompile(
     found = functions(text)
     if not found:
         raise PermnetError("there is no function in the text: assembly is expected")
+    compiler = (compiler or Compiler()).declaring(proto)
+    if guess:
+        compiler = compiler.declaring(" ".join(guessed(found, prototypes(proto)).values()))
     pipeline = Pipeline.load(model, n_best, compiler)
     if pipeline.trouble:
         warnings.warn(f"nothing is verified: {pipeline.trouble}", stacklevel=2)

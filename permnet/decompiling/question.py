@@ -7,7 +7,7 @@ have their own names again, in the order in which the assembly calls them.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 
@@ -50,9 +50,11 @@ class Question:
 
     def read(self, ids: Iterable[int], vocab: Vocab) -> list[str]:
         """An answer as it was said, calls under the user's own names."""
-        tokens = (token.removesuffix(_PLT) for token in vocab.decode(ids, self.lent))
+        tokens = [token.removesuffix(_PLT) for token in vocab.decode(ids, self.lent)]
         calls = {name: chain(own, repeat(own[-1])) for name, own in self.names.items()}
-        return [next(calls[token]) if token in calls else token for token in tokens]
+        for at in _as_evaluated(tokens, calls):
+            tokens[at] = next(calls[tokens[at]])
+        return tokens
 
 
 def ask(function: Function, vocab: Vocab, prelude: str = PRELUDE) -> Question:
@@ -174,6 +176,36 @@ def _most_alike(name: str, declaration: str, vocab: Vocab) -> str:
             differing = sum(one != two for one, two in zip(types, other, strict=True))
             found[trained] = ((types[0] == "void") != (other[0] == "void"), differing)
     return min(found, key=found.__getitem__, default=name)
+
+
+def _as_evaluated(tokens: Sequence[str], callees: Container[str]) -> list[int]:
+    """Where the calls stand, in gcc's order: arguments before their call, the last one first.
+
+    >>> _as_evaluated("g1 ( g0 ( 1 ) , g0 ( 2 ) ) + g0 ( 3 )".split(), ("g0", "g1"))
+    [7, 2, 0, 13]
+    """
+    whole: list[int] = []
+    opened: list[tuple[int, list[list[int]]]] = [(-1, [whole])]  # calls, and those in each argument
+    for at, token in enumerate(tokens):
+        if token in callees and [*tokens[at + 1 : at + 2]] != ["("]:
+            opened[-1][1][-1].append(at)
+        elif token == "(":
+            call = at - 1 if at and tokens[at - 1] in callees else -1
+            opened.append((call, [[]]))
+        elif token == "," and opened[-1][0] >= 0:
+            opened[-1][1].append([])
+        elif token in (")", ";") and len(opened) > 1:
+            # An answer may be any tokens: a statement's end closes what is open.
+            for _ in range(1 if token == ")" else len(opened) - 1):
+                _close(opened)
+    while len(opened) > 1:
+        _close(opened)
+    return whole
+
+
+def _close(opened: list[tuple[int, list[list[int]]]]) -> None:
+    call, arguments = opened.pop()
+    opened[-1][1][-1] += [*chain(*reversed(arguments)), *([call] if call >= 0 else [])]
 
 
 def _under_trained_names(tokens: list[str], stand_ins: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from permnet.binary import Binary
 from permnet.errors import PermnetError
@@ -53,6 +53,10 @@ class Compiler:
                 f"`return 0`: {reason}"
             )
 
+    def declaring(self, text: str) -> "Compiler":
+        """The same with these prototypes, too, which take precedence."""
+        return replace(self, prelude=prelude_with(text, self.prelude))
+
     def assembly(self, source: str) -> str:
         """What it makes of preprocessed C."""
         return compile_c(source, self.cc, self.flags).decode(errors="replace")
@@ -102,6 +106,6 @@ def types_of(declared: str) -> list[str]:
     return [head.rsplit(" ", 1)[0], *(each for each in parameters.split(" , ") if each != "void")]
 
 
-def prelude_with(text: str) -> str:
-    """The prelude of the task with a user's prototypes, which take precedence."""
-    return " ".join({**prototypes(PRELUDE), **prototypes(text)}.values())
+def prelude_with(text: str, known: str = PRELUDE) -> str:
+    """The known prototypes, those of the task, with others, which take precedence."""
+    return " ".join({**prototypes(known), **prototypes(text)}.values())
