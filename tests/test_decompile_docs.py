@@ -73,6 +73,16 @@ def test_readme() -> None:
     assert f"takes {seconds[0] / seconds[1]:.1f} times less CPU time than with angr" in readme
 
 
+def test_called() -> None:
+    found = results("called")
+    rows = [found[what] for what in ("other_types", "guessed", "below")]
+    assert [cell for _, cell in table("called")] == [
+        f"{row['verified']} of {row['count']}" for row in rows
+    ]
+    assert len(found["other_types"]["rows"]) == 13
+    assert found["below"]["true_c_verified"] == found["below"]["count"]
+
+
 def test_rules() -> None:
     found = results("decompilers")
     rows = {name: found[name]["rows"]["rules, validation split"] for name in found}
