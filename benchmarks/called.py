@@ -10,7 +10,7 @@ what they call, where gcc keeps the stack otherwise.
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,14 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command import positive, run
+from benchmarks.mutations import compiled
 from permnet.decompiling.callees import guessed
 from permnet.decompiling.machine import knows_callees, verified
 from permnet.decompiling.pipeline import Pipeline
-from permnet.decompiling.source import disassembled
-from permnet.decompiling.text import Function, functions
 from permnet.decompiling.toolchain import Compiler, definitions, prototypes
 from permnet.provenance import provenance
-from permnet.tasks.switch.compiler import Stage, compile_c, find_compiler
-from permnet.tasks.switch.ctokens import PRELUDE, layout, lex, named
+from permnet.tasks.switch.compiler import find_compiler
+from permnet.tasks.switch.ctokens import PRELUDE, lex
 from permnet.tasks.switch.dataset import CORE, shipped
 
 OTHER_TYPES = (  # in whose place, and what is called there
@@ -58,15 +57,6 @@ def calling(c: C, names: dict[str, str]) -> C:
     return [names.get(token, token) for token in c]
 
 
-def compiled(found: Sequence[C], prelude: str, stage: Stage = "-S") -> list[Function]:
-    """Programs as they are read out of one file, below the prelude."""
-    parts = (layout(named(c, f"part{i}")) for i, c in enumerate(found))
-    made = compile_c("\n".join([prelude, *parts]), stage=stage)
-    read = functions(made.decode()) if stage == "-S" else disassembled(made)
-    by_name = {function.name: function for function in read}
-    return [by_name[f"part{i}"] for i in range(len(found))]
-
-
 def other_types(pipeline: Pipeline, limit: int) -> dict[str, Any]:
     """Functions of switch-6 in which one of those they call has other types, and says so."""
     rows = []
@@ -74,7 +64,7 @@ def other_types(pipeline: Pipeline, limit: int) -> dict[str, Any]:
         found = islice((c for c in programs("switch-6") if instead in c), limit)
         ours = [calling(c, {instead: "other"}) for c in found]
         compiler = Compiler().declaring(declared)
-        answers = with_compiler(pipeline, compiler).each(compiled(ours, compiler.prelude))
+        answers = with_compiler(pipeline, compiler).each(compiled(ours, prelude=compiler.prelude))
         row = {"in_place_of": instead, "declared": declared, "count": len(ours)}
         rows.append(row | {"verified": sum(answer.verified for answer in answers)})
     return totals(rows)
@@ -91,7 +81,7 @@ def guesses(pipeline: Pipeline, limit: int) -> dict[str, Any]:
             if OTHER_NAMES.keys() & set(c)
         ]
         right = 0
-        for function in compiled(ours, declared):
+        for function in compiled(ours, prelude=declared):
             told = guessed([function], ())
             compiler = Compiler().declaring(" ".join(told.values()))
             (answer,) = with_compiler(pipeline, compiler).each([function])
@@ -105,8 +95,8 @@ def below(pipeline: Pipeline, limit: int) -> dict[str, Any]:
     rows = []
     for name in CORE:
         ours = list(islice(programs(name), limit))
-        stages: tuple[Stage, ...] = ("-S", "-c")
-        text, objects = (compiled(ours, definitions(PRELUDE), stage) for stage in stages)
+        above = definitions(PRELUDE)
+        text, objects = compiled(ours, "-S", above), compiled(ours, "-c", above)
         answers = pipeline.each(text)
         rows.append(
             {

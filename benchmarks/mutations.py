@@ -99,10 +99,12 @@ def is_another(c: list[str], changed: list[str]) -> bool:
         return False
 
 
-def compiled(programs: list[list[str]], stage: Stage) -> list[Function]:
-    """Programs as `permnet decompile` reads them, from one file."""
+def compiled(
+    programs: list[list[str]], stage: Stage = "-S", prelude: str = PRELUDE
+) -> list[Function]:
+    """Programs as `permnet decompile` reads them, from one file below the prelude."""
     parts = (layout(named(c, f"part{i}")) for i, c in enumerate(programs))
-    made = compile_c("\n".join([PRELUDE, *parts]), stage=stage)
+    made = compile_c("\n".join([prelude, *parts]), stage=stage)
     found = functions(made.decode()) if stage == "-S" else disassembled(made)
     by_name = {function.name: function for function in found}
     return [by_name[f"part{i}"] for i in range(len(programs))]

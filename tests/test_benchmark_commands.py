@@ -15,6 +15,7 @@ README = Path(__file__).parent.parent / "README.md"
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
+        ("called --limit 0", "a whole number above 0 is expected, not '0'"),
         ("decompilers --models {empty}", "decompilers: {empty}/config.json is missing"),
         ("decompilers --count 0", "a whole number above 0 is expected, not '0'"),
         ("handwritten --models nowhere", "handwritten: unknown model or folder 'nowhere'"),

@@ -1,10 +1,12 @@
-"""The functions written by hand, and what is said of them."""
+"""The functions written by hand, those that call others, and what is said of them."""
 
 import re
 
 import pytest
 
+from benchmarks.called import OTHER_TYPES, below, guesses, other_types
 from benchmarks.handwritten import FILES, SHIPPED, WHAT, row
+from permnet.decompiling.pipeline import Pipeline
 from permnet.decompiling.source import read
 from permnet.decompiling.toolchain import Compiler
 from tests.pages import ROOT, results, table
@@ -43,3 +45,13 @@ def test_it_is_measured_again(which: str) -> None:
     recorded, found = results("handwritten")["sets"][which][SHIPPED], row(which, None)
     # Rounding differs between processors, and may choose another answer of two alike.
     assert len({*recorded["names"]} ^ {*found["names"]}) <= 4
+
+
+def test_calls_are_measured() -> None:
+    pipeline = Pipeline.load()
+    typed, guessed, moved = other_types(pipeline, 1), guesses(pipeline, 4), below(pipeline, 4)
+    assert typed["count"] == len(OTHER_TYPES)
+    assert typed["verified"] >= len(OTHER_TYPES) - 1
+    assert 6 <= guessed["verified"] <= guessed["count"] <= 12
+    assert moved["true_c_verified"] == moved["true_c_verified_in_objects"] == moved["count"] == 12
+    assert 0 < moved["on_another_stack"] < 12
