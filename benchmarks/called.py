@@ -1,6 +1,6 @@
 """What becomes of functions that call what the training data do not: how many are verified.
 
-    python -m benchmarks.called [--limit 40] [--out results/called.json]
+    python -m benchmarks.called [--limit 40] [--functions 200] [--out results/called.json]
 
 Out of the shipped test functions, as `permnet decompile` answers them: those that call one of
 types that the training data have for none, declared by hand; those whose callees have other names

@@ -12,9 +12,8 @@ import tarfile
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
@@ -23,11 +22,10 @@ from permnet.config import Run, from_json, to_json
 from permnet.display import Display, progress_bar
 from permnet.ending import SIGNALS, on_ending, without_interrupts
 from permnet.errors import PermnetError
-from permnet.experiments import runs_of
+from permnet.plan import DAMAGED, Planned, Runs, label_of, plan
 from permnet.provenance import invocation
 from permnet.tasks.switch.benchmark import is_switch
 
-Status = Literal["new", "started", "finished"]
 Carry = Literal["results", "weights", "everything"]
 
 CURVE = ("step", "epoch", "seconds", "loss", "ta", "wea", "stage")
@@ -36,27 +34,6 @@ SHORTEST = 10.0
 """Seconds that must be left for a run to be started."""
 LEAVING = 30.0
 """Seconds of the time budget that are left to the archive, at the most."""
-DAMAGED = (OSError, ValueError, LookupError, TypeError)
-"""What reading a run's damaged files may raise."""
-
-
-Runs = str | tuple[str, ...] | dict[str, Run]
-"""The name of a list of runs, several of them, or the runs themselves by their names."""
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A run of a sweep: where it stands, its steps at the most, and the seconds they will take.
-
-    On the device where the like was measured, which may be another than this machine's.
-    """
-
-    name: str
-    run: Run
-    status: Status
-    steps: int
-    seconds: float | None
-    device: str | None
 
 
 @dataclass
@@ -67,34 +44,6 @@ class Outcome:
     unfinished: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     archive: Path | None = None
-
-
-def plan(
-    runs: Runs,
-    folder: Path,
-    shard: tuple[int, int] = (1, 1),
-    *,
-    missing: bool = False,
-) -> list[Planned]:
-    """The runs of this shard, with estimates from results in the folder or in `results/`.
-
-    With `missing` only those that `results/` does not have, at these very settings.
-    """
-    if not isinstance(runs, dict):
-        names = (runs,) if isinstance(runs, str) else runs
-        runs = {run: made for name in names for run, made in runs_of(name).items()}
-    part, parts = shard
-    if not 1 <= part <= parts:
-        raise PermnetError(f"a shard is i/n with i from 1 to n, not {part}/{parts}")
-    kept = list(_recorded(Path("results").rglob("*.json")))
-    recorded = [*_recorded(folder.glob("*/result.json")), *kept]
-    if missing:
-        there = {run for run, *_ in kept}
-        runs = {name: run for name, run in runs.items() if run not in there}
-    return [
-        Planned(name, run, _status(folder / name, run), _steps(run), *_estimate(run, recorded))
-        for name, run in list(runs.items())[part - 1 :: parts]
-    ]
 
 
 def sweep(
@@ -117,11 +66,10 @@ def sweep(
 
     Before `time_budget` seconds are over all runs stop with checkpoints; with `whole` none is begun
     that would not end before, as far as `plan` knows. A run that fails does not keep the others
-    from going on. A SIGTERM, SIGHUP or Ctrl-C stops them all at once, with
-    checkpoints. `beside` runs of other sweeps use the device meanwhile. `data` is the folder of the
-    switch sets' data.
+    from going on. A SIGTERM, SIGHUP or Ctrl-C stops them all at once, with checkpoints. `beside`
+    runs of other sweeps use the device meanwhile. `data` is the folder of the switch sets' data.
     """
-    check(parallel, beside, time_budget)
+    check(parallel, beside, time_budget, whole)
     planned = plan(runs, folder, shard, missing=missing)
     _check_device(device)
     _check_writable(folder)
@@ -152,14 +100,16 @@ def sweep(
     return outcome
 
 
-def check(parallel: int, beside: int, time_budget: float | None) -> None:
-    """Refuses numbers with which no sweep can be done."""
+def check(parallel: int, beside: int, time_budget: float | None, whole: bool) -> None:
+    """Refuses options with which no sweep can be done."""
     if parallel < 1:
         raise PermnetError(f"parallel is 1 or more, not {parallel}")
     if beside < 0:
         raise PermnetError(f"beside is 0 or more, not {beside}")
     if time_budget is not None and not time_budget > 0:
         raise PermnetError(f"time_budget is above 0 seconds, not {time_budget}")
+    if whole and time_budget is None:
+        raise PermnetError("whole is about a time budget: give time_budget, too")
 
 
 def _check_device(device: str) -> None:
@@ -179,12 +129,6 @@ def _check_writable(folder: Path) -> None:
             pass
     except OSError as error:
         raise PermnetError(f"cannot write {folder}: {error.strerror or error}") from error
-
-
-def label_of(runs: Runs) -> str:
-    """What its folder and archive are called: the name of the list, if it is a single one."""
-    names = (runs,) if isinstance(runs, str) else runs
-    return names[0] if isinstance(names, tuple) and len(names) == 1 else "sweep"
 
 
 class _Sweeping:
@@ -245,10 +189,10 @@ class _Sweeping:
                     worker.terminate()
 
     def _ends(self, job: Planned) -> float:
-        """When it is over if it is begun now, or when it is worth its beginning."""
+        """When it will have ended, or at least been worth its beginning, if it begins now."""
         seconds = SHORTEST
         if self.whole and job.status == "new" and job.seconds is not None:
-            longer = self.common["sharing"] if job.run.train.time_limit else 1
+            longer = self.common["sharing"] if job.run.train.time_limit else 1  # as the limit is
             seconds = max(seconds, job.seconds * longer)
         return time.time() + seconds
 
@@ -314,58 +258,6 @@ def _start_worker() -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "permnet.worker"]
     with without_interrupts():
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def _status(folder: Path, run: Run) -> Status:
-    """A run that was finished with other settings is not: resuming it says which they are."""
-    result = folder / "result.json"
-    if result.exists() and _settings(result) in (run, None):
-        return "finished"
-    return "started" if (folder / "run.json").exists() else "new"
-
-
-def _settings(result: Path) -> Run | None:
-    """Those of a result; None where they cannot be read, of which `_finished` tells."""
-    try:
-        return from_json(Run, json.loads(result.read_text("utf-8"))["run"])
-    except DAMAGED:
-        return None
-
-
-def _steps(run: Run) -> int:
-    c = run.train
-    return (c.examples // c.batch) * (c.epochs + len(c.grow) * c.grow_epochs)
-
-
-def _recorded(paths: Iterable[Path]) -> Iterator[tuple[Run, float, str]]:
-    """The runs of results, the seconds that a step took, and where; passes over other files."""
-    for path in sorted(paths):
-        try:
-            result = json.loads(path.read_text("utf-8"))
-            run = from_json(Run, result["run"])
-            device = dict(result.get("hardware", {})).get("device", "an unknown device")
-            yield run, float(result["seconds"]) / int(result["steps"]), str(device)
-        except (*DAMAGED, ArithmeticError):
-            continue
-
-
-def _estimate(
-    run: Run, recorded: list[tuple[Run, float, str]]
-) -> tuple[float, str] | tuple[None, None]:
-    """Steps times the seconds a step took before, at the same benchmark, model and batch.
-
-    Of an ablation that was never run it is the full model's, which takes hardly less.
-    """
-
-    def sort(run: Run) -> tuple[object, ...]:
-        return run.benchmark.partition("@")[0], run.model, run.train.batch
-
-    for like in (run, replace(run, model=replace(run.model, without=None))):
-        for done, per_step, device in recorded:
-            if sort(done) == sort(like):
-                seconds = _steps(run) * per_step
-                return min(seconds, run.train.time_limit or seconds), device
-    return None, None
 
 
 def _finished(folder: Path) -> tuple[dict[str, Any], str]:

@@ -167,9 +167,7 @@ def check(
     if run.train.start:
         check_start(run, bench.task)
     if run.train.compile and run.model.name != "transformer":
-        raise PermnetError(
-            f"train.compile is for transformer, not {run.model.name}, whose steps are fused by hand"
-        )
+        raise PermnetError(f"train.compile is for transformer, not {run.model.name}: leave it out")
     if run.train.grow and run.model.without in FIXED_LENGTH:
         raise PermnetError(
             f"train.grow is empty without {run.model.without}: such a model reads inputs of one "

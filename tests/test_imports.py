@@ -42,6 +42,7 @@ ORDER = (
     "train",
     "experiments",
     "worker",
+    "plan",
     "sweep",
     "report",
     "explore",

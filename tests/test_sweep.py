@@ -18,14 +18,16 @@ import pytest
 import torch
 
 import permnet.fit
+import permnet.plan
 import permnet.sweep
 import permnet.worker
 from permnet.cli import main
 from permnet.config import Run, to_json
 from permnet.errors import PermnetError
 from permnet.experiments import SWEEPS
+from permnet.plan import plan
 from permnet.runfolder import RunFolder, wait_until_free
-from permnet.sweep import Outcome, plan, sweep
+from permnet.sweep import Outcome, sweep
 from permnet.tasks.find import find
 from tests.test_train import do, small
 
@@ -75,7 +77,7 @@ def test_a_result_says_which_command_makes_it_again(
 ) -> None:
     typed = ["/somewhere/permnet/__main__.py", "sweep", "mine", "--out", "a b"]
     monkeypatch.setattr(sys, "argv", typed)
-    monkeypatch.setattr(permnet.sweep, "runs_of", lambda name: {"run0": RUNS["run0"]})
+    monkeypatch.setattr(permnet.plan, "runs_of", lambda name: {"run0": RUNS["run0"]})
     sweep("mine", tmp_path, device="cpu", test_limit=20, progress=False)
     told = json.loads((tmp_path / "results" / "run0.json").read_text())
     assert told["command"] == "permnet sweep run0"
@@ -127,6 +129,12 @@ def test_no_run_is_begun_that_would_not_end_in_time(whole: bool, tmp_path: Path)
     outcome = run(runs, tmp_path, whole=whole, time_budget=1000.0, beside=2)
     assert outcome.unfinished == (["long", "limited"] if whole else [])
     assert {"begun", "unknown"} <= outcome.finished.keys()
+
+
+def test_whole_is_about_a_time_budget(tmp_path: Path) -> None:
+    with pytest.raises(PermnetError, match="whole is about a time budget"):
+        run(RUNS, tmp_path / "sweep", whole=True)
+    assert not (tmp_path / "sweep").exists()
 
 
 def test_a_crash_of_one_run_leaves_the_others(
@@ -411,7 +419,7 @@ def test_a_result_from_before_a_setting_existed_counts(
 
 
 def test_several_lists_make_one_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(permnet.sweep, "runs_of", lambda name: {name: RUNS[name]})
+    monkeypatch.setattr(permnet.plan, "runs_of", lambda name: {name: RUNS[name]})
     outcome = run(("run0", "run2"), tmp_path)
     assert set(outcome.finished) == {"run0", "run2"}
     assert outcome.archive == tmp_path / "sweep.tar.gz"

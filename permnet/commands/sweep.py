@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from permnet.errors import PermnetError
-from permnet.sweep import Carry, Planned, check, label_of, plan
+from permnet.plan import Planned, label_of, plan
+from permnet.sweep import Carry, check
 from permnet.sweep import sweep as do_sweep
 
 
@@ -67,11 +68,9 @@ def sweep(
         raise PermnetError(f"a shard is i/n, such as 2/8, not {shard!r}")
     part = int(match[1]), int(match[2])
     if dry_run:
-        check(parallel, beside, time_budget)
+        check(parallel, beside, time_budget, whole)
         _print_plan(plan(names, folder, part, missing=missing))
         return 0
-    if whole and time_budget is None:
-        raise PermnetError("--whole is about a time budget: give --time-budget, too")
     outcome = do_sweep(
         names,
         folder,

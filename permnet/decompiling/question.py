@@ -7,7 +7,7 @@ have their own names again, in the order in which the assembly calls them.
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, repeat
 
@@ -178,7 +178,7 @@ def _most_alike(name: str, declaration: str, vocab: Vocab) -> str:
     return min(found, key=found.__getitem__, default=name)
 
 
-def _as_evaluated(tokens: Sequence[str], callees: Container[str]) -> list[int]:
+def _as_evaluated(tokens: list[str], callees: Container[str]) -> list[int]:
     """Where the calls stand, in gcc's order: arguments before their call, the last one first.
 
     >>> _as_evaluated("g1 ( g0 ( 1 ) , g0 ( 2 ) ) + g0 ( 3 )".split(), ("g0", "g1"))
@@ -187,7 +187,7 @@ def _as_evaluated(tokens: Sequence[str], callees: Container[str]) -> list[int]:
     whole: list[int] = []
     opened: list[tuple[int, list[list[int]]]] = [(-1, [whole])]  # calls, and those in each argument
     for at, token in enumerate(tokens):
-        if token in callees and [*tokens[at + 1 : at + 2]] != ["("]:
+        if token in callees and tokens[at + 1 : at + 2] != ["("]:
             opened[-1][1][-1].append(at)
         elif token == "(":
             call = at - 1 if at and tokens[at - 1] in callees else -1

@@ -230,8 +230,8 @@ class _Copying(Seq2Seq):
         )
 
     def forward(self, inputs: Tensor, previous: Tensor, *, repeats: bool = True) -> Tensor:
-        # The writer works in place, so that its trace has no gradients, and keeps what they take,
-        # without which a CPU is several times faster step by step.
+        # The writer works in place, so that of its trace there are no gradients; and where nobody
+        # asks for any, a CPU is several times faster step by step.
         if torch.compiler.is_exporting() or not (torch.is_grad_enabled() or inputs.is_cuda):
             return super().forward(inputs, previous)
         memory = self.encode(inputs)
